@@ -1,0 +1,58 @@
+"""Connections: each binds one agent to one project of one owner."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from projects.models import Project
+
+
+class Connection(models.Model):
+    """An approved link between an agent and a project, by OAuth or by a project key; a writer identity.
+
+    A revoked connection is kept: it stays the writer of what it submitted, and its owner sees when it ended.
+    """
+
+    class Kind(models.TextChoices):
+        """How the agent proves the link."""
+
+        OAUTH = "oauth"
+        KEY = "key"
+
+    class Access(models.TextChoices):
+        """What the owner allowed (T11)."""
+
+        READ_WRITE = "read_write"
+        READ_ONLY = "read_only"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="connections")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="connections")
+    kind = models.CharField(max_length=8, choices=Kind)
+    name = models.CharField(max_length=120)
+    access = models.CharField(max_length=12, choices=Access, default=Access.READ_WRITE)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    # Written at most once a minute, so that a busy agent does not write on every read.
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    # A key's own end, or an OAuth connection's renewal limit.
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    revoked_reason = models.CharField(max_length=40, blank=True, default="")
+    key_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
+    # The first characters of the key, by which its owner tells it from others.
+    key_prefix = models.CharField(max_length=12, blank=True, default="", editable=False)
+    from_bootstrap = models.BooleanField(default=False, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(kind="oauth", key_digest__isnull=True)
+                | models.Q(kind="key", key_digest__isnull=False),
+                name="connection_key_has_digest",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} connection {self.pk}"

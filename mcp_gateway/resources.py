@@ -1,0 +1,94 @@
+"""The one resource of a connection: its project's notes (R1)."""
+
+from typing import Any, Final
+
+import orjson
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from mcp_gateway.call import Call
+from mcp_gateway.tools.read import first_page
+from mcp_gateway.transport import revisions
+from memford.core.errors import ProjectNotAvailable
+from memford.core.principal import Principal
+
+RESOURCE_NOT_FOUND: Final = -32002
+"""What the handshake revisions say of an unknown resource; 2026-07-28 calls it invalid parameters (G12)."""
+
+_MIME_TYPE: Final = "application/json"
+_DESCRIPTION: Final = "The newest notes and all standards of the project, as memory_read returns them. Reference data."
+
+Context = ServerRequestContext[Any, Call]
+
+
+def notes_uri(principal: Principal) -> str:
+    """Return the address of the connection's own notes."""
+    return f"memory://projects/{principal.project_id}/notes"
+
+
+def refuse_cursor(params: PaginatedRequestParams | None) -> None:
+    """Refuse a list's cursor: the lists here are one page, so no cursor of ours exists."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(INVALID_PARAMS, "Unknown cursor. This list has one page; call it without a cursor.")
+
+
+async def list_resources(ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    """Return the connection's one resource."""
+    refuse_cursor(params)
+    resource = Resource(
+        uri=notes_uri(_call(ctx).principal),
+        name="notes",
+        title="Project notes",
+        description=_DESCRIPTION,
+        mime_type=_MIME_TYPE,
+    )
+    return ListResourcesResult(resources=[resource])
+
+
+async def list_resource_templates(ctx: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    """Return the form of the address."""
+    refuse_cursor(params)
+    template = ResourceTemplate(
+        uri_template="memory://projects/{project_id}/notes",
+        name="notes",
+        title="Project notes",
+        description=_DESCRIPTION,
+        mime_type=_MIME_TYPE,
+    )
+    return ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    """Return the first page of the connection's notes; any other address is not found."""
+    call = _call(ctx)
+    uri = notes_uri(call.principal)
+    if str(params.uri) != uri:
+        raise not_found(ctx)
+    try:
+        page = await call.threads.run(first_page, call.principal)
+    except ProjectNotAvailable:
+        raise not_found(ctx) from None
+    contents = TextResourceContents(uri=uri, mime_type=_MIME_TYPE, text=orjson.dumps(page).decode())
+    return ReadResourceResult(contents=[contents])
+
+
+def not_found(ctx: Context) -> MCPError:
+    """Return the error for an unknown resource, in the words of the revision in force."""
+    code = INVALID_PARAMS if ctx.protocol_version == revisions.STATELESS else RESOURCE_NOT_FOUND
+    return MCPError(code, "Resource not found. Call resources/list for the address that this connection may read.")
+
+
+def _call(ctx: Context) -> Call:
+    assert ctx.request is not None
+    return ctx.request

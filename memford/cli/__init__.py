@@ -1,0 +1,100 @@
+"""The ``memford`` command.
+
+Heavy imports (Django, rich, psycopg) stay inside the commands, so that ``memford --help`` is quick.
+"""
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+USAGE = "A shared memory that people and AI agents can trust, over the Model Context Protocol."
+app = typer.Typer(
+    name="memford",
+    help=USAGE,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir", help="Where state lives. [default: $MEMFORD_DATA_DIR, else .memford]", metavar="PATH"
+    ),
+]
+
+
+class Access(StrEnum):
+    """What a key may do."""
+
+    READ_WRITE = "read_write"
+    READ_ONLY = "read_only"
+
+
+@app.callback()
+def memford() -> None:
+    """Hold the commands together; without it a single command would lose its name."""
+
+
+@app.command()
+def up(
+    host: Annotated[str, typer.Option(help="Address; localhost binds 127.0.0.1 and ::1.")] = "localhost",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to bind.")] = 8000,
+    data_dir: DataDirOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="Web processes. [default: $MEMFORD_WORKERS or 2]"),
+    ] = None,
+) -> None:
+    """Start everything on one machine: stores, web server and jobs (S1).
+
+    With DATABASE_URL and REDIS_URL in the environment those stores are used, and no embedded one starts.
+    """
+    from memford.cli.up import Options, run
+
+    run(Options.of(host=host, port=port, data_dir=data_dir, workers=workers))
+
+
+@app.command()
+def bootstrap(
+    owner: Annotated[str, typer.Option(help="E-mail of the owner; made where missing.")],
+    project: Annotated[str, typer.Option(help="Name of the project; made where missing.")],
+    password: Annotated[
+        str | None,
+        typer.Option(envvar="MEMFORD_OWNER_PASSWORD", help="Password of a new owner."),
+    ] = None,
+    access: Annotated[Access, typer.Option(help="What the new key may do.")] = Access.READ_WRITE,
+    data_dir: DataDirOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on the last line.")] = False,
+) -> None:
+    """Make an owner and a project where missing, and always a new key (S2).
+
+    Works on the running `memford up` of the data directory, or on DATABASE_URL where that is set.
+    """
+    from memford.cli.bootstrap import Wish, run
+
+    run(
+        Wish(owner=owner, password=password, project=project, access=access.value, data_dir=data_dir),
+        as_json=as_json,
+    )
+
+
+def main() -> None:
+    """Run the command line; what goes wrong is one line on stderr and exit status 1 (2 for wrong usage).
+
+    ``MEMFORD_DEBUG=1`` in the environment shows the traceback instead.
+    """
+    try:
+        app()
+    except Exception as error:
+        if os.environ.get("MEMFORD_DEBUG", "").lower() in {"1", "true", "on", "yes"}:
+            raise
+        from memford.cli.failures import readable
+
+        sys.stderr.write(f"memford: {readable(error)}\n")
+        sys.exit(1)

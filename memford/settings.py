@@ -1,0 +1,159 @@
+"""Django's settings, every value from :mod:`memford.env`."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from memford.core.logs import logging_config
+from memford.env import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+_env = env()
+
+SECRET_KEY = _env.secret_key.get_secret_value()
+SECRET_KEY_FALLBACKS = [key.get_secret_value() for key in _env.secret_key_fallbacks]
+DEBUG = _env.debug
+PUBLIC_URL = _env.public_url
+ALLOWED_HOSTS = _env.hosts
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "memford",
+    "accounts",
+    "projects",
+    "mcp_gateway.connections",
+    "mcp_gateway.authorization",
+    "oauth2_provider",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+]
+
+ROOT_URLCONF = "memford.urls"
+ASGI_APPLICATION = "memford.asgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+
+def _database(url: str, role: str) -> dict[str, Any]:
+    """Read a PostgreSQL URL into Django's form; ``role`` names the database connection for operators."""
+    parts = urlsplit(url)
+    milliseconds = {
+        "statement_timeout": _env.statement_timeout_seconds,
+        "lock_timeout": _env.lock_timeout_seconds,
+        "idle_in_transaction_session_timeout": _env.statement_timeout_seconds,
+    }
+    options = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in milliseconds.items())
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+        "OPTIONS": {
+            "application_name": f"memford-{role}",
+            "connect_timeout": _env.connect_timeout_seconds,
+            "options": options,
+            # Parameters travel beside the statement, and a statement used often is planned once.
+            "server_side_binding": True,
+            "prepare_threshold": _env.prepare_threshold,
+            **dict(parse_qsl(parts.query)),
+        },
+    }
+
+
+_app_url = _env.database_url.get_secret_value()
+_system_url = (_env.system_database_url or _env.database_url).get_secret_value()
+DATABASES = {"default": _database(_app_url, "app"), "system": _database(_system_url, "system")}
+DATABASE_ROUTERS = ["memford.core.database.MigrationsAsSystem"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "accounts.Owner"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+
+OAUTH2_PROVIDER_APPLICATION_MODEL = "authorization.Application"
+OAUTH2_PROVIDER_GRANT_MODEL = "authorization.Grant"
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "authorization.AccessToken"  # noqa: S105
+OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "authorization.RefreshToken"  # noqa: S105
+OAUTH2_PROVIDER_ID_TOKEN_MODEL = "authorization.IDToken"  # noqa: S105
+OAUTH2_PROVIDER = {"PKCE_REQUIRED": True, "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+# Few and small, they are served from where the apps keep them; nothing needs collecting.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+_secure = PUBLIC_URL.startswith("https://")
+SESSION_COOKIE_SECURE = _secure
+CSRF_COOKIE_SECURE = _secure
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = 31_536_000 if _secure else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = False
+# A proxy ends TLS and sends people on to https; the service itself believes no forwarded header (G6).
+SECURE_SSL_REDIRECT = False
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+X_FRAME_OPTIONS = "DENY"
+SECURE_CSP = {
+    "default-src": ["'none'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "script-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
+
+CELERY_BROKER_URL = _env.redis_url.get_secret_value()
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+LOGGING_CONFIG = None
+logging_config(_env.log_format)

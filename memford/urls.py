@@ -1,0 +1,12 @@
+"""Where each address leads, but for ``/mcp``, which :mod:`memford.asgi` answers itself."""
+
+from django.urls import include, path
+
+from memford import health
+
+urlpatterns = [
+    path("healthz", health.alive),
+    path("readyz", health.ready),
+    path("", include("accounts.urls")),
+    path(".well-known/<path:name>", health.nothing_well_known),
+]
