@@ -32,7 +32,7 @@ wsgi_app = "memford.asgi:application"
 worker_class = "memford.gunicorn_worker.Worker"
 bind = addresses(os.environ.get("MEMFORD_HOST", "localhost"), int(os.environ.get("MEMFORD_PORT", "8000")))
 workers = int(os.environ.get("MEMFORD_WORKERS", "1"))
-# Each worker loads the application, and with it database connections and threads: none of that may cross a fork.
+# Each worker loads the application itself: database connections and threads may not cross a fork.
 preload_app = False
 # Libraries may: they take most of the time to load, and a worker that replaces a killed one is back at once.
 LIBRARIES = (
@@ -73,7 +73,7 @@ loglevel = "warning"
 
 
 def when_ready(_server: Any) -> None:
-    """Load the libraries in the master; the port is bound, so clients wait meanwhile instead of being refused."""
+    """Load the libraries in the master; the port is bound by now, so clients wait and are not refused."""
     for library in LIBRARIES:
         import_module(library)
 

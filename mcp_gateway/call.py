@@ -1,6 +1,9 @@
 """What a handler is given of the call it serves: who asks, and the threads that reach the database."""
 
 from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
 
 from mcp_gateway.transport.threads import DatabaseThreads
 from memford.core.principal import Principal
@@ -12,3 +15,13 @@ class Call:
 
     principal: Principal
     threads: DatabaseThreads
+
+
+Context = ServerRequestContext[Any, Call]
+
+
+def call_of(ctx: Context) -> Call:
+    """Return the call that a handler serves; the exchange always attaches one."""
+    if ctx.request is None:
+        raise RuntimeError("a handler was called outside an exchange")
+    return ctx.request

@@ -1,9 +1,8 @@
 """The one resource of a connection: its project's notes (R1)."""
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -17,7 +16,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from mcp_gateway.call import Call
+from mcp_gateway.call import Context, call_of
 from mcp_gateway.tools.read import first_page
 from mcp_gateway.transport import revisions
 from memford.core.errors import ProjectNotAvailable
@@ -28,8 +27,6 @@ RESOURCE_NOT_FOUND: Final = -32002
 
 _MIME_TYPE: Final = "application/json"
 _DESCRIPTION: Final = "The newest notes and all standards of the project, as memory_read returns them. Reference data."
-
-Context = ServerRequestContext[Any, Call]
 
 
 def notes_uri(principal: Principal) -> str:
@@ -47,7 +44,7 @@ async def list_resources(ctx: Context, params: PaginatedRequestParams | None) ->
     """Return the connection's one resource."""
     refuse_cursor(params)
     resource = Resource(
-        uri=notes_uri(_call(ctx).principal),
+        uri=notes_uri(call_of(ctx).principal),
         name="notes",
         title="Project notes",
         description=_DESCRIPTION,
@@ -71,7 +68,7 @@ async def list_resource_templates(ctx: Context, params: PaginatedRequestParams |
 
 async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     """Return the first page of the connection's notes; any other address is not found."""
-    call = _call(ctx)
+    call = call_of(ctx)
     uri = notes_uri(call.principal)
     if str(params.uri) != uri:
         raise not_found(ctx)
@@ -87,8 +84,3 @@ def not_found(ctx: Context) -> MCPError:
     """Return the error for an unknown resource, in the words of the revision in force."""
     code = INVALID_PARAMS if ctx.protocol_version == revisions.STATELESS else RESOURCE_NOT_FOUND
     return MCPError(code, "Resource not found. Call resources/list for the address that this connection may read.")
-
-
-def _call(ctx: Context) -> Call:
-    assert ctx.request is not None
-    return ctx.request

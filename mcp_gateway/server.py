@@ -2,11 +2,10 @@
 
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import orjson
-from mcp.server.caching import CACHEABLE_METHODS, CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -18,15 +17,14 @@ from mcp_types import (
     PaginatedRequestParams,
     RequestParams,
 )
+from mcp_types.methods import CacheableMethod
 
 from mcp_gateway import resources
-from mcp_gateway.call import Call
+from mcp_gateway.call import Context, call_of
 from mcp_gateway.tools import TOOLS
 from mcp_gateway.transport import revisions
 from memford.core.errors import MemfordError
 from memford.env import env
-
-Context = ServerRequestContext[Any, Call]
 
 INSTRUCTIONS: Final = (
     "Memford is the shared memory of one project. Begin with memory_list_projects and check that its id and name are "
@@ -52,9 +50,8 @@ def build_server() -> Server[Any]:
         website_url=public_url,
         icons=[Icon(src=f"{public_url}/static/memford/icon.svg", mime_type="image/svg+xml", sizes=["any"])],
         # Nothing may be answered from a cache that an owner's edit or revocation does not reach (G12).
-        cache_hints={method: CacheHint(ttl_ms=0, scope="private") for method in CACHEABLE_METHODS},
+        cache_hints={method: CacheHint(ttl_ms=0, scope="private") for method in get_args(CacheableMethod)},
         on_list_tools=_list_tools,
-        on_call_tool=_call_tool,
         on_list_resources=resources.list_resources,
         on_list_resource_templates=resources.list_resource_templates,
         on_read_resource=resources.read_resource,
@@ -70,6 +67,8 @@ def build_server() -> Server[Any]:
         )
 
     server.add_request_handler("server/discover", RequestParams, discover)
+    # Registered here because it returns the wire form itself, which the kernel takes as it takes a model.
+    server.add_request_handler("tools/call", CallToolRequestParams, _call_tool)
     return server
 
 
@@ -83,8 +82,7 @@ async def _call_tool(ctx: Context, params: CallToolRequestParams) -> dict[str, A
     tool = TOOLS.get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"Unknown tool. There are {', '.join(TOOLS)}.")
-    call = ctx.request
-    assert call is not None
+    call = call_of(ctx)
     try:
         output = await call.threads.run(tool.run, call.principal, tool.parse(params.arguments))
     except MemfordError as error:

@@ -12,7 +12,7 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-_workspace = get_asgi_application()
+_workspace: Any = get_asgi_application()
 
 # Django must be set up before anything that holds a model is imported.
 from mcp_gateway.transport.endpoint import ENDPOINT_PATHS, McpEndpoint  # noqa: E402

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
 
 from memford.env import env
 
@@ -36,7 +37,7 @@ def check_two_roles(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.DATABASES["default"]["USER"] != settings.DATABASES["system"]["USER"]:
         return []
     return [
-        Warning(
+        checks.Warning(
             "One database role serves requests and owns the tables.",
             hint="Set MEMFORD_SYSTEM_DATABASE_URL to a role of its own; DATABASE_URL stays memford_app.",
             id="memford.W001",

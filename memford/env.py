@@ -13,13 +13,20 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-DEFAULT_ALLOWED_ORIGINS = ("https://claude.ai", "https://claude.com", "https://chatgpt.com", "https://vscode.dev")
+DEFAULT_ALLOWED_ORIGINS = (
+    "https://claude.ai",
+    "https://claude.com",
+    "https://chatgpt.com",
+    "https://vscode.dev",
+)
 
 
 class Env(BaseSettings):
     """What an operator can set. ``MEMFORD_`` stands before each name but the two store URLs."""
 
-    model_config = SettingsConfigDict(env_prefix="MEMFORD_", extra="ignore", populate_by_name=True, hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        env_prefix="MEMFORD_", extra="ignore", populate_by_name=True, hide_input_in_errors=True
+    )
 
     database_url: SecretStr = Field(alias="DATABASE_URL")
     """PostgreSQL as the role that serves owners and agents, ``postgresql://memford_app:…@host:port/name``."""

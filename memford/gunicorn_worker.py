@@ -84,6 +84,8 @@ class Worker(ASGIWorker):
     async def _serve(self) -> None:
         """Serve until told to end or left by the parent."""
         await self._await_permission()
+        if not self.alive:
+            return
         if not await self._start_lifespan():
             raise SystemExit(Arbiter.WORKER_BOOT_ERROR)
         for listener in self.sockets:
@@ -98,9 +100,9 @@ class Worker(ASGIWorker):
         await self._shutdown()
 
     async def _await_permission(self) -> None:
-        """Wait for the file named in ``MEMFORD_SERVE_WHEN``: what starts us is still migrating the database."""
+        """Wait for the file named in ``MEMFORD_SERVE_WHEN``: made once the database is migrated."""
         permission = os.environ.get("MEMFORD_SERVE_WHEN")
-        while permission and self.alive and not Path(permission).exists():
+        while permission and self.alive and not _exists(permission):
             self.notify()
             await asyncio.sleep(PERMISSION_INTERVAL_SECONDS)
 
@@ -144,3 +146,8 @@ class Worker(ASGIWorker):
         """Close connections that wait for a next request."""
         for connection in list(self.connections):
             connection.close_if_idle()
+
+
+def _exists(path: str) -> bool:
+    """Look for a file; a glance at a local disk needs no thread."""
+    return Path(path).exists()

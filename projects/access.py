@@ -1,6 +1,5 @@
 """The only way to an owner's object: by owner and id together. Foreign and missing are one error."""
 
-from typing import TypeVar
 from uuid import UUID
 
 from django.db.models import Model, QuerySet
@@ -8,10 +7,8 @@ from django.db.models import Model, QuerySet
 from memford.core.errors import NotFound
 from projects.models import Note, Project, Standard
 
-ModelT = TypeVar("ModelT", bound=Model)
 
-
-def _one(found: QuerySet[ModelT], id_: UUID | str) -> ModelT:
+def _one[ModelT: Model](found: QuerySet[ModelT], id_: UUID | str) -> ModelT:
     try:
         key = id_ if isinstance(id_, UUID) else UUID(id_)
     except ValueError:

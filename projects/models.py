@@ -175,9 +175,7 @@ class StandardRevision(TenantModel, Changed):
     changed_at = models.DateTimeField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["standard", "revision"], name="standard_revision_unique")
-        ]
+        constraints = [models.UniqueConstraint(fields=["standard", "revision"], name="standard_revision_unique")]
 
     def __str__(self) -> str:
         return f"revision {self.revision} of standard {self.standard_id}"

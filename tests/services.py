@@ -4,6 +4,7 @@ Named in ``addopts``. The process that starts the run starts the stores; xdist's
 is no second, rolled back database: every test makes its own owners, so threads and processes see what a test writes.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -18,6 +19,8 @@ from memford.embedded.supervisor import Supervisor
 
 _MARK = "MEMFORD_TEST_SERVICES"
 _started = ExitStack()
+# Another plugin's failure at the end of the run would leave the stores running.
+atexit.register(_started.close)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -28,7 +31,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     os.environ.update(_start())
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the stores where this process started them."""
     _started.close()

@@ -55,19 +55,23 @@ class Wire:
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": next(self._ids), "method": method}
         if params is not None:
             message["params"] = params
-        return self.send(message, **headers)
+        return self.send(message, method="POST", **headers)
 
     def modern(
-        self, method: str, params: dict[str, Any] | None = None, meta: dict[str, Any] | None = None, **headers: str | None
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        meta: dict[str, Any] | None = None,
+        **headers: str | None,
     ) -> httpx2.Response:
         """Send one request of 2026-07-28, with the headers that mirror it."""
         params = {**(params or {}), "_meta": META if meta is None else meta}
-        mirrored = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
+        mirrored: dict[str, str | None] = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
         name = params.get("name") or params.get("uri")
         if isinstance(name, str):
             mirrored["Mcp_Name"] = name
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
-        return self.send(message, **{**mirrored, **headers})
+        return self.send(message, method="POST", **{**mirrored, **headers})
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, **headers: str | None) -> "ToolAnswer":
         """Call a tool and return its answer."""

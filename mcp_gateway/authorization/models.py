@@ -22,9 +22,7 @@ from mcp_gateway.connections.models import Connection
 class OwnedByUser(models.Model):
     """The library calls the owner ``user``; the column is ``owner_id``, as in every tenant's row."""
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_column="owner_id"
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_column="owner_id")
 
     class Meta:
         abstract = True
@@ -33,6 +31,9 @@ class OwnedByUser(models.Model):
 class Application(AbstractApplication):
     """A registered OAuth client; it belongs to nobody until an owner approves a connection (O3)."""
 
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta(AbstractApplication.Meta):

@@ -105,9 +105,7 @@ TOOL: Final = Tool(
             ),
             "memory_revision": count("The memory's revision when this reading began."),
             "standards_revision": count("The standards' revision when this reading began."),
-            "next_cursor": text(
-                "Where older notes go on; null at the end.", most=CURSOR_MAX_CHARS, nullable=True
-            ),
+            "next_cursor": text("Where older notes go on; null at the end.", most=CURSOR_MAX_CHARS, nullable=True),
         },
     ),
     run=read,

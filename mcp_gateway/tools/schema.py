@@ -25,7 +25,7 @@ def plain_schema(model: type[BaseModel]) -> Schema:
 
 def _plain_property(prop: Schema) -> Schema:
     alternatives = prop.get("anyOf", [])
-    given = next((option for option in alternatives if option.get("type") != "null"), {})
+    given: Schema = next((option for option in alternatives if option.get("type") != "null"), {})
     merged = {**{key: value for key, value in prop.items() if key != "anyOf"}, **given}
     merged.pop("title", None)
     if merged.get("default", ...) is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from mcp_types import Tool as AdvertisedTool
 from mcp_types import ToolAnnotations
@@ -32,11 +32,9 @@ def _whole(value: object) -> object:
 
 Integer = Annotated[int, BeforeValidator(_whole)]
 
-ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
-
 
 @dataclass(frozen=True)
-class Tool(Generic[ArgumentsT]):
+class Tool[ArgumentsT: Arguments]:
     """One tool; ``run`` is synchronous and is called in a database thread."""
 
     name: str
@@ -61,8 +59,8 @@ class Tool(Generic[ArgumentsT]):
                 title=self.title,
                 read_only_hint=reads,
                 destructive_hint=False,
-                # Reading again changes nothing; writing again with a checkpoint stores nothing.
-                idempotent_hint=True if reads else False,
+                # Writing again without a checkpoint stores a second note.
+                idempotent_hint=reads,
                 open_world_hint=False,
             ),
         )

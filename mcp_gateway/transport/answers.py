@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import orjson
 
+from mcp_gateway.transport.request import Send
 from memford.core import scopes
 from memford.env import env
-from mcp_gateway.transport.request import Send
 
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"

@@ -13,7 +13,15 @@ from mcp_gateway.transport import origins
 from mcp_gateway.transport.answers import Answer, refusal, send_answer, unauthorized, unavailable
 from mcp_gateway.transport.exchange import DatabaseUnavailable
 from mcp_gateway.transport.posting import answer_post
-from mcp_gateway.transport.request import BodyTooLarge, ClientGone, HttpRequest, Receive, Scope, Send, read_body
+from mcp_gateway.transport.request import (
+    BodyTooLarge,
+    ClientGone,
+    HttpRequest,
+    Receive,
+    Scope,
+    Send,
+    read_body,
+)
 from mcp_gateway.transport.sessions import answer_session_method
 from mcp_gateway.transport.threads import DatabaseThreads
 from memford.core.limits import limits
@@ -58,7 +66,12 @@ class McpEndpoint:
         if request.method == "OPTIONS":
             return origins.preflight(request)
         if request.method not in {"POST", "GET", "DELETE"}:
-            return refusal(405, "method_not_allowed", "Use POST, GET or DELETE.", {"Allow": f"{origins.METHODS}, OPTIONS"})
+            return refusal(
+                405,
+                "method_not_allowed",
+                "Use POST, GET or DELETE.",
+                {"Allow": f"{origins.METHODS}, OPTIONS"},
+            )
         try:
             body = await read_body(request, receive)
         except BodyTooLarge:
@@ -76,11 +89,17 @@ class McpEndpoint:
         """Return who calls, or the challenge: one ``Authorization: Bearer`` header and nothing else (G7)."""
         values = request.headers.get("authorization", [])
         if not values:
-            return unauthorized(request.path, presented=False, description="Send Authorization: Bearer with a key or token.")
+            return unauthorized(
+                request.path, presented=False, description="Send Authorization: Bearer with a key or token."
+            )
         scheme, _, credential = values[0].partition(" ")
         credential = credential.strip()
         if len(values) > 1 or scheme.lower() != "bearer" or not credential or " " in credential or "," in credential:
-            return unauthorized(request.path, presented=True, description="Send one Authorization header: Bearer and one credential.")
+            return unauthorized(
+                request.path,
+                presented=True,
+                description="Send one Authorization header: Bearer and one credential.",
+            )
         try:
             return await self._threads.run(authenticate, credential)
         except InvalidCredential as error:
@@ -97,5 +116,3 @@ def _too_large() -> Answer:
 def _wants_event(request: HttpRequest, answer: Answer) -> bool:
     """Whether a JSON-RPC answer goes out as one SSE event, to a client that takes nothing else (G4)."""
     return answer.status == 200 and request.accepts_events and not request.accepts_json
-
-

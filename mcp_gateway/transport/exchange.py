@@ -78,9 +78,7 @@ async def exchange(
     connection = Connection.from_envelope(revision, client_info, client_capabilities)
     dispatch = _Dispatch(request.id, ServerMessageMetadata(request_context=call))
     try:
-        result = await serve_one(
-            server, dispatch, request.method, params, connection=connection, lifespan_state=None
-        )
+        result = await serve_one(server, dispatch, request.method, params, connection=connection, lifespan_state=None)
     except MCPError as error:
         return rpc_error(error.code, error.message, id=request.id, data=error.data)
     except ValidationError:
@@ -92,7 +90,11 @@ async def exchange(
         raise
     except Exception:
         logger.exception("call_failed", method=request.method)
-        return rpc_error(INTERNAL_ERROR, "Internal error. Repeat the call; if it fails again, tell the operator.", id=request.id)
+        return rpc_error(
+            INTERNAL_ERROR,
+            "Internal error. Repeat the call; if it fails again, tell the operator.",
+            id=request.id,
+        )
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 

@@ -106,7 +106,9 @@ async def _answer_stateless(server: Server[Any], call: Call, http: HttpRequest, 
 
 def _rejected(verdict: InboundLadderRejection, id: str | int) -> dict[str, Any]:  # noqa: A002
     if verdict.code == UNSUPPORTED_PROTOCOL_VERSION:
-        return rpc_error(verdict.code, verdict.message, id=id, data={**verdict.data, "supported": list(revisions.SERVED)})
+        return rpc_error(
+            verdict.code, verdict.message, id=id, data={**verdict.data, "supported": list(revisions.SERVED)}
+        )
     return rpc_error(verdict.code, verdict.message, id=id, data=verdict.data)
 
 
@@ -129,18 +131,14 @@ async def _answer_handshake_era(server: Server[Any], call: Call, http: HttpReque
     return Answer(200, await exchange(server, call, message, revision=revision))
 
 
-async def _answer_batch(
-    server: Server[Any], call: Call, http: HttpRequest, values: list[Any], revision: str
-) -> Answer:
+async def _answer_batch(server: Server[Any], call: Call, http: HttpRequest, values: list[Any], revision: str) -> Answer:
     """Serve a batch in its order; it is refused as a whole or served as a whole (G3)."""
     if revision != revisions.WITH_BATCHES:
         raise BadMessage(INVALID_REQUEST, f"{revision} has no batches. Send one message at a time.")
     messages = read_batch(values)
     if refused := _missing_scope(call, http, messages):
         return refused
-    replies = [
-        await _batched(server, call, message, revision) for message in messages if isinstance(message, Request)
-    ]
+    replies = [await _batched(server, call, message, revision) for message in messages if isinstance(message, Request)]
     return Answer(200, replies) if replies else Answer(_ACCEPTED)
 
 

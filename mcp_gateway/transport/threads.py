@@ -8,14 +8,11 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
 
 from django.db import Error, connections
 
 from memford.core.database import drop_dead_connections
 from memford.env import env
-
-ResultT = TypeVar("ResultT")
 
 
 class DatabaseThreads:
@@ -24,7 +21,7 @@ class DatabaseThreads:
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(env().database_threads, thread_name_prefix="memford-database")
 
-    async def run(self, work: Callable[..., ResultT], /, *args: object, **kwargs: object) -> ResultT:
+    async def run[ResultT](self, work: Callable[..., ResultT], /, *args: object, **kwargs: object) -> ResultT:
         """Return what ``work`` returns, or raise what it raises."""
         call = partial(_with_live_connections, work, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._executor, call)
@@ -34,7 +31,7 @@ class DatabaseThreads:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _with_live_connections(work: Callable[..., ResultT], *args: object, **kwargs: object) -> ResultT:
+def _with_live_connections[ResultT](work: Callable[..., ResultT], *args: object, **kwargs: object) -> ResultT:
     drop_dead_connections()
     try:
         return work(*args, **kwargs)

@@ -168,7 +168,7 @@ class Instance:
         self._environment = self._own_environment(secrets)
         stores = None if self._own_stores else self._start_stores(secrets)
         os.environ.update(self._environment)
-        # The web server loads its code while the stores start and the database is migrated, then it may serve.
+        # The web server loads its code meanwhile, and serves once the database is migrated.
         self._permission.unlink(missing_ok=True)
         web = self._supervisor.start(self._web())
         import django

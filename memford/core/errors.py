@@ -40,8 +40,7 @@ class ProjectNotAvailable(MemfordError):
     code = "project_not_available"
     status = 404
     message = (
-        "No project with this id is available to this connection. "
-        "Call memory_list_projects and use the id it returns."
+        "No project with this id is available to this connection. Call memory_list_projects and use the id it returns."
     )
 
 

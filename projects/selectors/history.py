@@ -44,7 +44,7 @@ def note_history(*, owner_id: UUID, project_id: UUID | str, note_id: UUID | str)
     """
     note = access.note_of(owner_id, project_id, note_id)
     replaced = NoteRevision.objects.filter(owner_id=owner_id, note=note, revision__lt=note.revision)
-    return [_note_wording(row) for row in [*replaced.order_by("revision"), note]]
+    return [*map(_note_wording, replaced.order_by("revision")), _note_wording(note)]
 
 
 def _note_wording(row: Note | NoteRevision) -> NoteWording:
@@ -67,10 +67,8 @@ def standard_history(*, owner_id: UUID, standard_id: UUID | str) -> list[Standar
         NotFound: The standard is not this owner's.
     """
     standard = access.standard_of(owner_id, standard_id)
-    replaced = StandardRevision.objects.filter(
-        owner_id=owner_id, standard=standard, revision__lt=standard.revision
-    )
-    return [_standard_wording(row) for row in [*replaced.order_by("revision"), standard]]
+    replaced = StandardRevision.objects.filter(owner_id=owner_id, standard=standard, revision__lt=standard.revision)
+    return [*map(_standard_wording, replaced.order_by("revision")), _standard_wording(standard)]
 
 
 def _standard_wording(row: Standard | StandardRevision) -> StandardWording:

@@ -15,7 +15,12 @@ def list_projects(*, owner_id: UUID) -> QuerySet[Project]:
 
 
 def list_notes(
-    *, owner_id: UUID, project_id: UUID | str, limit: int, before_seq: int | None = None, status: str | None = None
+    *,
+    owner_id: UUID,
+    project_id: UUID | str,
+    limit: int,
+    before_seq: int | None = None,
+    status: str | None = None,
 ) -> list[Note]:
     """Return retained notes newest first, from behind ``before_seq``, of one status or of all (A1).
 

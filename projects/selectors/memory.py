@@ -116,7 +116,19 @@ def read_memory(
     )
     if row is None:
         raise ProjectNotAvailable
-    name, description, count, memory, edit, standards_revision, created_at, more, last_seq, notes, standards = row
+    (
+        name,
+        description,
+        count,
+        memory,
+        edit,
+        standards_revision,
+        created_at,
+        more,
+        last_seq,
+        notes,
+        standards,
+    ) = row
     if since is not None and (since.edit_revision, since.standards_revision) != (edit, standards_revision):
         raise MemoryChanged
     snapshot = since or Snapshot(memory, edit, standards_revision, count)

@@ -173,7 +173,12 @@ def _why_not(
     if not access.live_projects(owner_id).filter(pk=project_id).exists():
         raise ProjectNotAvailable
     if checkpoint_id is not None:
-        parameters = {"owner": owner_id, "project": project_id, "writer": writer.id, "checkpoint": checkpoint_id}
+        parameters = {
+            "owner": owner_id,
+            "project": project_id,
+            "writer": writer.id,
+            "checkpoint": checkpoint_id,
+        }
         first = fetch_row(_RECEIPT, parameters)
         if first is not None:
             note_id, original, original_source, received_at, by = first
@@ -257,9 +262,7 @@ def revise_note(
     return note
 
 
-def _note_changes(
-    content: str | Unset, source: str | Unset | None, status: str | Unset
-) -> dict[str, Any]:
+def _note_changes(content: str | Unset, source: str | Unset | None, status: str | Unset) -> dict[str, Any]:
     problems: dict[str, str | None] = {}
     changes: dict[str, Any] = {}
     if not isinstance(content, Unset):
@@ -275,5 +278,3 @@ def _note_changes(
     if not changes:
         raise InvalidArguments({"content": "give at least one of content, source and status"})
     return changes
-
-
