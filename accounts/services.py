@@ -20,6 +20,7 @@ from memford.core.secrets import digest, new_secret
 
 FIRST_OWNER_EMAIL: Final = "owner@localhost"
 SIGN_IN_LINK_PREFIX: Final = "mfl_"
+EMAIL_MAX_CHARS: Final = 254
 
 
 def ensure_owner(*, email: str, password: str | None = None) -> Owner:
@@ -47,6 +48,8 @@ def _check_new_owner(email: str, password: str | None) -> None:
             validate_email(email)
     except ValidationError:
         fields["email"] = "is not an e-mail address"
+    if len(email) > EMAIL_MAX_CHARS:
+        fields["email"] = f"has more than {EMAIL_MAX_CHARS} characters"
     try:
         if password is not None:
             validate_password(password, Owner(email=email))

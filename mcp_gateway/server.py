@@ -86,8 +86,9 @@ async def _call_tool(ctx: Context, params: CallToolRequestParams) -> dict[str, A
     try:
         output = await call.threads.run(tool.run, call.principal, tool.parse(params.arguments))
     except MemfordError as error:
-        return {"content": [_text({"error": error.as_dict()})], "isError": True}
-    return {"content": [_text(output)], "structuredContent": output, "isError": False}
+        return {"content": [_text({"error": error.as_dict()})], "isError": True, "resultType": "complete"}
+    # The handshake revisions know no resultType; the kernel leaves it out there.
+    return {"content": [_text(output)], "structuredContent": output, "isError": False, "resultType": "complete"}
 
 
 def _text(value: dict[str, Any]) -> dict[str, str]:

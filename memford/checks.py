@@ -31,7 +31,7 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register(Tags.database, deploy=True)
+@register(Tags.security, deploy=True)
 def check_two_roles(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Ask for two database roles, so that what serves requests owns no table."""
     if settings.DATABASES["default"]["USER"] != settings.DATABASES["system"]["USER"]:

@@ -1,12 +1,14 @@
 """Pytest plugin: a real PostgreSQL and Valkey for the whole run, started before Django's settings load.
 
-Named in ``addopts``. The process that starts the run starts the stores; xdist's workers inherit the environment. There
-is no second, rolled back database: every test makes its own owners, so threads and processes see what a test writes.
+Named in ``addopts``. The process that starts the run starts the stores; xdist's workers inherit its environment.
+There is no second, rolled back database (``conftest.py``): every test makes its own owners, so that threads and
+processes see what a test writes.
 """
 
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,15 +26,24 @@ atexit.register(_started.close)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+def pytest_load_initial_conftests(args: list[str]) -> None:
     """Start the stores ahead of pytest-django, which reads the settings in the same hook."""
     if _MARK in os.environ or {"--help", "-h", "--version", "-V"} & set(args):
         return
     os.environ.update(_start())
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Close the database connections of this process, so that none is found open when it ends."""
+    if "django.db" in sys.modules:
+        from django.db import connections
+
+        connections.close_all()
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_unconfigure(config: pytest.Config) -> None:
+def pytest_unconfigure() -> None:
     """End the stores where this process started them."""
     _started.close()
 

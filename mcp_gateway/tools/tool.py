@@ -72,9 +72,12 @@ class Tool[ArgumentsT: Arguments]:
             InvalidArguments: One is missing, unknown, of the wrong type, or outside its bounds.
         """
         present = {name: value for name, value in (given or {}).items() if value is not None}
+        known = self.arguments.model_fields
+        if unknown := [_printable(name) for name in present if name not in known]:
+            raise InvalidArguments({name: f"is not an argument; there are {', '.join(known)}" for name in unknown})
         for name, value in present.items():
             # Lone surrogates are dealt with here, because the validator could not say more than "no text".
-            if not isinstance(value, str) or name not in self.arguments.model_fields:
+            if not isinstance(value, str):
                 continue
             if name in self.arguments.compared:
                 present[name] = value.encode("utf-8", "replace").decode()
@@ -84,18 +87,16 @@ class Tool[ArgumentsT: Arguments]:
             return self.arguments.model_validate(present)
         except ValidationError as error:
             raise InvalidArguments(
-                {_field(problem["loc"]): _problem(problem["type"], problem["msg"]) for problem in error.errors()}
+                {str(problem["loc"][0]): _problem(problem["type"], problem["msg"]) for problem in error.errors()}
             ) from None
 
 
-def _field(location: tuple[int | str, ...]) -> str:
+def _printable(name: str) -> str:
     # An unknown argument's name is the caller's own text: it may be long, or no Unicode at all.
-    return str(location[0]).encode("utf-8", "backslashreplace").decode()[:100] if location else "arguments"
+    return name.encode("utf-8", "backslashreplace").decode()[:100]
 
 
 def _problem(kind: str, message: str) -> str:
-    if kind == "extra_forbidden":
-        return "is not an argument of this tool; leave it out"
     if kind == "missing":
         return "is required"
     return message[0].lower() + message[1:]

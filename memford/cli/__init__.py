@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from memford.embedded.errors import EmbeddedError
+
 USAGE = "A shared memory that people and AI agents can trust, over the Model Context Protocol."
 app = typer.Typer(
     name="memford",
@@ -23,9 +25,7 @@ app = typer.Typer(
 
 DataDirOption = Annotated[
     Path | None,
-    typer.Option(
-        "--data-dir", help="Where state lives. [default: $MEMFORD_DATA_DIR, else .memford]", metavar="PATH"
-    ),
+    typer.Option("--data-dir", help="Where state lives. [default: $MEMFORD_DATA_DIR, else .memford]", metavar="PATH"),
 ]
 
 
@@ -90,11 +90,18 @@ def main() -> None:
     ``MEMFORD_DEBUG=1`` in the environment shows the traceback instead.
     """
     try:
-        app()
+        app(prog_name="memford")
     except Exception as error:
         if os.environ.get("MEMFORD_DEBUG", "").lower() in {"1", "true", "on", "yes"}:
             raise
-        from memford.cli.failures import readable
-
-        sys.stderr.write(f"memford: {readable(error)}\n")
+        sys.stderr.write(f"memford: {_readable(error)}\n")
         sys.exit(1)
+
+
+def _readable(error: Exception) -> str:
+    """Say what went wrong; only what may come from Django needs Django to be told."""
+    if isinstance(error, EmbeddedError):
+        return str(error)
+    from memford.cli.failures import readable
+
+    return readable(error)

@@ -36,9 +36,7 @@ def run(wish: Wish, *, as_json: bool) -> None:
 
     from mcp_gateway.connections.services import bootstrap
 
-    result = bootstrap(
-        owner_email=wish.owner, password=wish.password, project_name=wish.project, access=wish.access
-    )
+    result = bootstrap(owner_email=wish.owner, password=wish.password, project_name=wish.project, access=wish.access)
     answer = {
         "owner": result.owner_email,
         "project_id": str(result.project_id),

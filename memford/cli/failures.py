@@ -7,13 +7,12 @@ from django.db import Error as DatabaseError
 from pydantic import ValidationError
 
 from memford.core.errors import MemfordError
-from memford.embedded.errors import EmbeddedError
 
 
 def readable(error: Exception) -> str:
     """Say what went wrong without a traceback and without the value of any setting."""
     match error:
-        case EmbeddedError() | ImproperlyConfigured():
+        case ImproperlyConfigured():
             return str(error)
         case MemfordError():
             return _with_fields(error)

@@ -47,9 +47,7 @@ class Options:
     @classmethod
     def of(cls, *, host: str, port: int, data_dir: Path | None, workers: int | None) -> Self:
         """Fill in what was left open."""
-        wanted = (
-            workers or os.environ.get("MEMFORD_WORKERS") or min(WORKERS_MAX_BY_DEFAULT, os.cpu_count() or 1)
-        )
+        wanted = workers or os.environ.get("MEMFORD_WORKERS") or min(WORKERS_MAX_BY_DEFAULT, os.cpu_count() or 1)
         try:
             return cls(host=host, port=port, data_dir=data_dir or default_data_dir(), workers=int(wanted))
         except ValueError as error:
@@ -101,9 +99,7 @@ def await_port(options: Options, *, patient: bool) -> None:
     deadline = time.monotonic() + (OLD_PORT_PATIENCE_SECONDS if patient else 0)
     while not _port_is_free(options):
         if time.monotonic() >= deadline:
-            raise EmbeddedError(
-                f"Port {options.port} is in use by another program. Choose another one with --port."
-            )
+            raise EmbeddedError(f"Port {options.port} is in use by another program. Choose another one with --port.")
         time.sleep(0.05)
 
 
@@ -118,9 +114,7 @@ def _port_is_free(options: Options) -> bool:
                 probe.bind((host, options.port))
                 probe.listen()
         except PermissionError as error:
-            raise EmbeddedError(
-                f"Port {options.port} needs rights that you lack; choose one above 1023."
-            ) from error
+            raise EmbeddedError(f"Port {options.port} needs rights that you lack; choose one above 1023.") from error
         except OSError as error:
             if _is_taken(error):
                 return False
@@ -181,9 +175,7 @@ class Instance:
         link = self._first_owner_link()
         await_web(self._options, web)
         self._supervisor.start(self._celery("worker", *WORKER_OPTIONS))
-        self._supervisor.start(
-            self._celery("beat", f"--schedule={self._data_dir.path / 'celerybeat-schedule'}")
-        )
+        self._supervisor.start(self._celery("beat", f"--schedule={self._data_dir.path / 'celerybeat-schedule'}"))
         self._is_up = True
         self._record(self._supervisor.pids)
         announce(self._options, self._data_dir, link, own_stores=self._own_stores)
@@ -193,8 +185,7 @@ class Instance:
         given = {
             name: value
             for name, value in os.environ.items()
-            if (name.startswith("MEMFORD_") and name not in CLIENT_VARIABLES)
-            or name in {"DATABASE_URL", "REDIS_URL"}
+            if (name.startswith("MEMFORD_") and name not in CLIENT_VARIABLES) or name in {"DATABASE_URL", "REDIS_URL"}
         }
         return {
             "MEMFORD_SECRET_KEY": secrets.secret_key,
@@ -272,9 +263,7 @@ class Instance:
     def _record(self, pids: dict[str, int]) -> None:
         """Write down what is running, once all of it is, for ``memford bootstrap`` and whoever looks."""
         if self._is_up:
-            self._data_dir.write_running(
-                Running(os.getpid(), self._options.public_url, pids, self._environment)
-            )
+            self._data_dir.write_running(Running(os.getpid(), self._options.public_url, pids, self._environment))
 
 
 WORKER_OPTIONS = (

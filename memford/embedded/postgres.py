@@ -130,12 +130,13 @@ class Postgres:
     def _let_nobody_through(self) -> None:
         """Let user 65534 pass, but not look, into the data directory."""
         self._data_dir.path.chmod(TRAVERSABLE_DIRECTORY_MODE)
-        closed = [parent for parent in self._data_dir.path.parents if not parent.stat().st_mode & 0o001]
+        needed = [*self._data_dir.path.parents, *self._binaries.postgres.parents]
+        closed = [folder for folder in needed if not folder.stat().st_mode & 0o001]
         if closed:
             raise EmbeddedError(
                 f"PostgreSQL does not run as root, user namespaces are refused here, and user {NOBODY_ID} "
-                f"cannot pass through {closed[0]}. Start Memford as an ordinary user, or choose a --data-dir "
-                "that others can pass into, such as /var/lib/memford."
+                f"cannot pass through {closed[0]}. Start Memford as an ordinary user, or keep it and its "
+                "--data-dir where others can pass, such as /var/lib/memford."
             )
 
     def _check_cluster(self) -> None:
@@ -260,9 +261,7 @@ class Postgres:
         while True:
             service.check()
             try:
-                with psycopg.connect(
-                    self._admin_url("postgres"), connect_timeout=5, autocommit=True
-                ) as connection:
+                with psycopg.connect(self._admin_url("postgres"), connect_timeout=5, autocommit=True) as connection:
                     return self._provision(connection)
             except psycopg.errors.InvalidPassword as error:
                 raise EmbeddedError(
@@ -296,9 +295,7 @@ class Postgres:
             for statement in PROVISION:
                 inside.execute(sql.SQL(statement).format(**identifiers))
         connection.execute(
-            sql.SQL("COMMENT ON DATABASE {database} IS {mark}").format(
-                mark=sql.Literal(_PROVISIONED), **identifiers
-            )
+            sql.SQL("COMMENT ON DATABASE {database} IS {mark}").format(mark=sql.Literal(_PROVISIONED), **identifiers)
         )
 
 

@@ -106,9 +106,7 @@ class DataDir:
         """Say who holds the lock."""
         holder = _read_json(self.path / "lock.json") or {}
         who = f"process {holder.get('pid', '?')}, {holder.get('url', 'URL unknown')}"
-        return (
-            f"Memford is already running on {self.path} ({who}). Stop it first, or choose another --data-dir."
-        )
+        return f"Memford is already running on {self.path} ({who}). Stop it first, or choose another --data-dir."
 
     def is_running(self) -> bool:
         """Return whether some process holds the directory's lock."""

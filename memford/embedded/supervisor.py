@@ -80,6 +80,17 @@ class Service:
             raise EmbeddedError(f"{self.name} ended while starting.\n{self.output}")
 
     @property
+    def ending(self) -> str:
+        """How the process ended, in words."""
+        code = 0 if self.process is None else self.process.returncode
+        if code >= 0:
+            return f"ended with exit status {code}"
+        try:
+            return f"was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was ended by signal {-code}"
+
+    @property
     def output(self) -> str:
         """What the process wrote to its log since it was started."""
         return f"From {self.log}:\n{output_since(self.log, self.log_offset)}"
@@ -111,9 +122,7 @@ class Service:
 class Supervisor:
     """The services of one instance, in the order in which they were started."""
 
-    def __init__(
-        self, say: Callable[[str], None], changed: Callable[[dict[str, int]], None] | None = None
-    ) -> None:
+    def __init__(self, say: Callable[[str], None], changed: Callable[[dict[str, int]], None] | None = None) -> None:
         """Take ``say`` for news and ``changed`` for the pids by name, called after each start."""
         self.services: list[Service] = []
         self._say = say
@@ -175,15 +184,24 @@ class Supervisor:
     def _revive(self) -> None:
         """Notice dead services and start those again whose time has come."""
         for service in self.services:
-            if service.start_again_at is None and not service.is_alive and service.process is not None:
-                code = service.process.returncode
-                delay = service.plan_restart()
-                self._say(
-                    f"{service.name} ended ({_describe_exit(code)}); starting it again in {delay:.1f} s"
-                )
+            if service.start_again_at is None and not service.is_alive:
+                self._put_off(service, service.ending)
             if service.start_again_at is not None and service.start_again_at <= time.monotonic():
-                service.spawn()
-                self._changed(self.pids)
+                self._start_again(service)
+
+    def _start_again(self, service: Service) -> None:
+        """Start a service that ended; where even that fails, try later."""
+        try:
+            service.spawn()
+        except OSError as error:
+            self._put_off(service, f"cannot be started: {error}")
+        else:
+            self._changed(self.pids)
+
+    def _put_off(self, service: Service, what: str) -> None:
+        """Plan the next start of a service and say why."""
+        delay = service.plan_restart()
+        self._say(f"{service.name} {what}; starting it again in {delay:.1f} s")
 
     def _next_wakeup(self) -> float:
         """Return how many seconds may pass before something is due."""
@@ -247,13 +265,3 @@ def trim_log(path: Path) -> None:
         os.truncate(path, 0)
     except OSError:
         return
-
-
-def _describe_exit(code: int) -> str:
-    """Put an exit status in words."""
-    if code >= 0:
-        return f"exit status {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"

@@ -5,7 +5,9 @@ import signal
 import time
 
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError
+from redis.retry import Retry
 
 from memford.embedded.binaries import Binaries
 from memford.embedded.errors import EmbeddedError
@@ -72,7 +74,9 @@ class Valkey:
             EmbeddedError: It ended, refuses the password, or takes longer than a minute.
         """
         deadline = time.monotonic() + READY_MAX_SECONDS
-        with Redis.from_url(self.url, socket_timeout=5, socket_connect_timeout=5) as client:
+        # The loop below is the retry; the client's own waits a second and more.
+        once = Retry(NoBackoff(), retries=0)
+        with Redis.from_url(self.url, socket_timeout=5, socket_connect_timeout=5, retry=once) as client:
             while True:
                 service.check()
                 try:
