@@ -88,8 +88,9 @@ class Worker(ASGIWorker):
             return
         if not await self._start_lifespan():
             raise SystemExit(Arbiter.WORKER_BOOT_ERROR)
+        tls = self._get_ssl_context()
         for listener in self.sockets:
-            server = await self.loop.create_server(lambda: Protocol(self), sock=listener.sock)
+            server = await self.loop.create_server(lambda: Protocol(self), sock=listener.sock, ssl=tls)
             self.servers.append(server)
         while self.alive and self.ppid == os.getppid():
             self.notify()

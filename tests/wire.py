@@ -32,7 +32,7 @@ class Wire:
     ) -> None:
         self.client.close()
 
-    def headers(self, **more: str | None) -> dict[str, str]:
+    def headers(self, **more: Any) -> dict[str, str]:
         """Return an agent's usual headers; ``None`` leaves one out, and underscores stand for dashes."""
         usual: dict[str, str | None] = {
             "Content-Type": "application/json",
@@ -45,12 +45,12 @@ class Wire:
         named |= {name.lower(): (name, value) for name, value in given.items()}
         return {name: value for name, value in named.values() if value is not None}
 
-    def send(self, body: Any, *, method: str = "POST", **headers: str | None) -> httpx2.Response:
+    def send(self, body: Any, *, method: str = "POST", **headers: Any) -> httpx2.Response:
         """Send a body, bytes as they are and anything else as JSON."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.client.request(method, self.path, content=content, headers=self.headers(**headers))
 
-    def request(self, method: str, params: Any = None, **headers: str | None) -> httpx2.Response:
+    def request(self, method: str, params: Any = None, **headers: Any) -> httpx2.Response:
         """Send one request of a handshake revision."""
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": next(self._ids), "method": method}
         if params is not None:
@@ -62,7 +62,7 @@ class Wire:
         method: str,
         params: dict[str, Any] | None = None,
         meta: dict[str, Any] | None = None,
-        **headers: str | None,
+        **headers: Any,
     ) -> httpx2.Response:
         """Send one request of 2026-07-28, with the headers that mirror it."""
         params = {**(params or {}), "_meta": META if meta is None else meta}
@@ -73,7 +73,7 @@ class Wire:
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         return self.send(message, method="POST", **{**mirrored, **headers})
 
-    def call(self, tool: str, arguments: dict[str, Any] | None = None, **headers: str | None) -> "ToolAnswer":
+    def call(self, tool: str, arguments: dict[str, Any] | None = None, **headers: Any) -> "ToolAnswer":
         """Call a tool and return its answer."""
         response = self.request("tools/call", {"name": tool, "arguments": arguments or {}}, **headers)
         assert response.status_code == 200, response.text

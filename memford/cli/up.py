@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -23,7 +24,8 @@ WORKERS_MAX_BY_DEFAULT = 2
 WEB_READY_MAX_SECONDS = 60
 OLD_PORT_PATIENCE_SECONDS = 10
 GRACEFUL_TIMEOUT_SECONDS = 3
-GUNICORN_CONFIG = Path(__file__).resolve().parents[2] / "deploy" / "gunicorn.conf.py"
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+GUNICORN_CONFIG = PROJECT_ROOT / "deploy" / "gunicorn.conf.py"
 # What belongs to a terminal that is a client, not to the service.
 WORKER_OPTIONS = (
     "--pool=solo",
@@ -56,7 +58,7 @@ class Options:
     @property
     def public_url(self) -> str:
         """The one URL the instance is known by (G6, S1)."""
-        return os.environ.get("MEMFORD_PUBLIC_URL") or f"http://localhost:{self.port}"
+        return os.environ.get("MEMFORD_PUBLIC_URL", "").rstrip("/") or f"http://localhost:{self.port}"
 
 
 def run(options: Options) -> None:
@@ -255,6 +257,8 @@ class Instance:
             argv=[sys.executable, *arguments],
             env={key: value for key, value in os.environ.items() if key not in CLIENT_VARIABLES},
             log=self._data_dir.log(name),
+            # Python looks for modules in the current directory first: it has to be ours.
+            cwd=PROJECT_ROOT,
             stop_stage=0,
             stop_signals=stop_signals,
             death_signal=death_signal,
@@ -337,5 +341,7 @@ def _command_name() -> str:
 
 def say(message: str) -> None:
     """Give news of the instance, on stderr."""
-    sys.stderr.write(f"memford: {message}\n")
-    sys.stderr.flush()
+    # The terminal may be gone by now; that must not keep the parts from being ended.
+    with suppress(OSError):
+        sys.stderr.write(f"memford: {message}\n")
+        sys.stderr.flush()

@@ -21,6 +21,7 @@ from memford.embedded.errors import EmbeddedError
 from memford.embedded.processes import (
     NOBODY_ID,
     Identity,
+    await_end,
     is_alive,
     output_since,
     pids_working_in,
@@ -40,7 +41,6 @@ SYSTEM_ROLE = "memford_system"
 APP_ROLE = "memford_app"
 DATABASE = "memford"
 INITDB_MAX_SECONDS = 120
-OLD_SERVER_PATIENCE_SECONDS = 10
 READY_MAX_SECONDS = 180
 
 SETTINGS = {
@@ -53,7 +53,8 @@ SETTINGS = {
     "log_destination": "stderr",
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] %q%u ",
-    # Errors name rows by their values and statements by their text: both stay out of the log (P2).
+    # Errors hold values and statements their text: both stay out of the log (P2). Who made the error hears of it.
+    "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
     "log_statement": "none",
@@ -164,18 +165,7 @@ class Postgres:
 
         The data directory's lock is ours, so they are the remains of a killed instance.
         """
-        deadline = time.monotonic() + OLD_SERVER_PATIENCE_SECONDS
-        told = False
-        while remains := self._old_processes():
-            if time.monotonic() > deadline:
-                raise EmbeddedError(
-                    f"An earlier PostgreSQL on {self.cluster} is still running (process {remains[0]}). "
-                    "End it (kill -INT, never -9), then start again."
-                )
-            if not told:
-                say(f"Waiting for the PostgreSQL of an earlier run to end (process {remains[0]})")
-                told = True
-            time.sleep(0.05)
+        await_end("PostgreSQL", self._old_processes, say)
         # What is left is a file; its process id may by now be anybody's, which the server could not tell.
         (self.cluster / "postmaster.pid").unlink(missing_ok=True)
 
@@ -263,12 +253,12 @@ class Postgres:
             try:
                 with psycopg.connect(self._admin_url("postgres"), connect_timeout=5, autocommit=True) as connection:
                     return self._provision(connection)
-            except psycopg.errors.InvalidPassword as error:
-                raise EmbeddedError(
-                    f"{self.cluster} does not take the password in {self._data_dir.secrets_file}: the two do "
-                    "not belong together. Restore both from one backup."
-                ) from error
             except psycopg.OperationalError as error:
+                if error.pgconn is not None and error.pgconn.used_password:
+                    raise EmbeddedError(
+                        f"{self.cluster} does not take the password in {self._data_dir.secrets_file}: the two do "
+                        "not belong together. Restore both from one backup."
+                    ) from error
                 if time.monotonic() > deadline:
                     raise EmbeddedError(f"PostgreSQL does not answer: {error}") from error
             time.sleep(0.02)

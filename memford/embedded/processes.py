@@ -10,10 +10,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
+from memford.embedded.errors import EmbeddedError
+
+EARLIER_RUN_PATIENCE_SECONDS = 10
 NOBODY_ID = 65534
 NAMESPACE_ID = 1000
 _PR_SET_PDEATHSIG = 1
@@ -101,6 +105,23 @@ def pids_working_in(directory: Path) -> list[int]:
         if inside:
             found.append(int(link.parent.name))
     return found
+
+
+def await_end(what: str, remains: Callable[[], list[int]], say: Callable[[str], None]) -> None:
+    """Wait until the processes of an earlier, killed instance are gone, 10 s at most.
+
+    Raises:
+        EmbeddedError: They are still there.
+    """
+    deadline = time.monotonic() + EARLIER_RUN_PATIENCE_SECONDS
+    told = False
+    while pids := remains():
+        if time.monotonic() > deadline:
+            raise EmbeddedError(f"The {what} of an earlier run is still there. Start again after: kill -INT {pids[0]}")
+        if not told:
+            say(f"Waiting for the {what} of an earlier run to end (process {pids[0]})")
+            told = True
+        time.sleep(0.05)
 
 
 def output_since(path: Path, offset: int, max_chars: int = 4_000) -> str:

@@ -58,7 +58,7 @@ def start_stores(
     identity = unprivileged_identity()
     postgres = Postgres(data_dir, secrets, binaries, port=postgres_port, identity=identity, durable=durable)
     valkey = Valkey(data_dir, secrets, binaries, port=valkey_port)
-    valkey.prepare()
+    valkey.prepare(say)
     postgres.prepare(say)
     return Stores(
         postgres=postgres,

@@ -99,7 +99,7 @@ class Service:
         """Decide when to start a dead process again, and return in how many seconds that is."""
         steady = time.monotonic() - self.started_at >= STEADY_AFTER_SECONDS
         self.failures = 0 if steady else self.failures + 1
-        delay = min(FIRST_DELAY_SECONDS * 2**self.failures, DELAY_MAX_SECONDS)
+        delay = min(FIRST_DELAY_SECONDS * 2.0**self.failures, DELAY_MAX_SECONDS)
         self.start_again_at = time.monotonic() + delay
         return delay
 

@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -11,6 +13,7 @@ from redis.retry import Retry
 
 from memford.embedded.binaries import Binaries
 from memford.embedded.errors import EmbeddedError
+from memford.embedded.processes import await_end, pids_working_in
 from memford.embedded.state import DataDir, Secrets, write_private_text
 from memford.embedded.supervisor import Service
 
@@ -34,15 +37,20 @@ class Valkey:
         """Where clients connect."""
         return f"redis://:{self._secrets.valkey_password}@127.0.0.1:{self._port}/0"
 
-    def prepare(self) -> None:
-        """Write the configuration (0600); the password is in it, never on a command line."""
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Write the configuration (0600); the password is in it, never on a command line.
+
+        Raises:
+            EmbeddedError: The server of an earlier run does not end.
+        """
         self._folder.mkdir(mode=0o700, exist_ok=True)
+        await_end("Valkey", lambda: pids_working_in(self._folder), say)
         settings = {
             "bind": "127.0.0.1",
             "port": str(self._port),
             "protected-mode": "yes",
             "requirepass": self._secrets.valkey_password,
-            "dir": f'"{self._folder}"',
+            "dir": _quoted(self._folder),
             "daemonize": "no",
             "appendonly": "yes",
             "appendfsync": "everysec",
@@ -89,3 +97,9 @@ class Valkey:
                 else:
                     return
                 time.sleep(0.02)
+
+
+def _quoted(path: Path) -> str:
+    """Write a path as Valkey's configuration reads it."""
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -2,6 +2,7 @@
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -45,9 +46,9 @@ def test_a_key_stands_for_its_connection_and_access(owner: Person) -> None:
     [("name", ""), ("name", "x" * 121), ("access", "all"), ("expires_in_days", 0), ("expires_in_days", 9_999)],
 )
 def test_a_bad_key_is_refused(owner: Person, field: str, value: object) -> None:
-    given = {"name": "x", "access": "read_only", field: value}
+    given: dict[str, Any] = {"name": "x", "access": "read_only", field: value}
     with pytest.raises(InvalidArguments) as refused:
-        create_key(owner_id=owner.id, project_id=owner.project.pk, actor=owner.hand, **given)  # type: ignore[arg-type]
+        create_key(owner_id=owner.id, project_id=owner.project.pk, actor=owner.hand, **given)
     assert list(refused.value.data["fields"]) == [field]  # type: ignore[call-overload]
 
 
@@ -107,7 +108,7 @@ class TestBootstrap:
 
     def test_owner_and_project_are_made_once_and_the_key_each_time(self) -> None:
         email = unique_email()
-        given = {"owner_email": email, "password": None, "project_name": "Demo", "access": "read_write"}
+        given: dict[str, Any] = {"owner_email": email, "password": None, "project_name": "Demo", "access": "read_write"}
         first, second = bootstrap(**given), bootstrap(**{**given, "owner_email": email.upper()})
         assert first.project_id == second.project_id
         assert first.key != second.key
@@ -117,7 +118,7 @@ class TestBootstrap:
 
     def test_its_own_oldest_beyond_five_end_and_no_other(self, owner: Person) -> None:
         manual = owner.new_agent()
-        given = {
+        given: dict[str, Any] = {
             "owner_email": owner.owner.email,
             "password": None,
             "project_name": "Lighthouse",
@@ -132,7 +133,7 @@ class TestBootstrap:
 
     def test_the_password_is_set_for_a_new_owner_alone_and_must_be_good(self) -> None:
         email = unique_email()
-        given = {"owner_email": email, "project_name": "Demo", "access": "read_write"}
+        given: dict[str, Any] = {"owner_email": email, "project_name": "Demo", "access": "read_write"}
         with pytest.raises(InvalidArguments):
             bootstrap(password="short", **given)
         bootstrap(password="a long enough phrase", **given)

@@ -152,7 +152,7 @@ class TestStateless:
             {"Mcp_Name": "memory_read"},
         ],
     )
-    def test_headers_must_mirror_the_body(self, wire: Wire, headers: dict[str, str | None]) -> None:
+    def test_headers_must_mirror_the_body(self, wire: Wire, headers: dict[str, Any]) -> None:
         answer = wire.modern("tools/call", {"name": "memory_list_projects", "arguments": {}}, **headers)
         assert answer.status_code == 400
         assert answer.json()["error"]["code"] == -32020

@@ -432,7 +432,7 @@ class TestRead:
         self, wire: Wire, agent: Agent, owner: Person, disturbance: str
     ) -> None:
         standard = create_standard(owner_id=owner.id, title="Tone", content="Plain.", actor=owner.hand)
-        assigned = {"owner_id": owner.id, "project_id": owner.project.pk, "actor": owner.hand}
+        assigned: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk, "actor": owner.hand}
         assign_standards(expected_revision=0, standard_ids=[standard.pk], **assigned)
         ids = [write(wire, agent, str(number))["id"] for number in range(3)]
         cursor = read(wire, agent, limit=1)["next_cursor"]
@@ -442,7 +442,7 @@ class TestRead:
             case "inactive" | "deleted":
                 edit(owner, ids[0], status=disturbance)
             case "name" | "description":
-                change_project(**assigned, **{disturbance: "other"})
+                change_project(**{**assigned, disturbance: "other"})
             case "standards":
                 assign_standards(expected_revision=1, standard_ids=[], **assigned)
             case "standard":
@@ -496,7 +496,7 @@ class TestRead:
         assert revisions() == (4, 0)
         standard = create_standard(owner_id=owner.id, title="Tone", content="Plain.", actor=owner.hand)
         assert revisions() == (4, 0)
-        assigned = {"owner_id": owner.id, "project_id": owner.project.pk, "actor": owner.hand}
+        assigned: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk, "actor": owner.hand}
         assign_standards(expected_revision=0, standard_ids=[standard.pk], **assigned)
         assert revisions() == (4, 1)
         for revision, change in ((1, {"content": "x"}), (2, {"status": "inactive"})):
@@ -518,7 +518,7 @@ def test_cursors_of_an_older_signing_key_stay_good(wire: Wire, agent: Agent, ser
     for number in range(3):
         write(wire, agent, str(number))
     cursor = read(wire, agent, limit=1)["next_cursor"]
-    rotated = {"MEMFORD_SECRET_KEY": "n" * 50, "MEMFORD_SECRET_KEY_FALLBACKS": f"o{'o' * 50},{settings.SECRET_KEY}"}
+    rotated: dict[str, Any] = {"MEMFORD_SECRET_KEY": "n" * 50, "MEMFORD_SECRET_KEY_FALLBACKS": f"o{'o' * 50},{settings.SECRET_KEY}"}
     with live_server(**rotated) as other, Wire(other.url, agent.key) as second:
         assert len(read(second, agent, cursor=cursor)["notes"]) == 2
     with live_server(MEMFORD_SECRET_KEY="n" * 50) as other, Wire(other.url, agent.key) as second:

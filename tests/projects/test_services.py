@@ -1,6 +1,7 @@
 """What owners can do to projects, notes and standards, and what is refused."""
 
 import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -122,7 +123,7 @@ class TestNotes:
     def test_the_list_shows_all_that_is_retained_newest_first(self, owner: Person) -> None:
         notes = [note_of(owner, str(number)) for number in range(3)]
         revise(owner, notes[1], 1, status="deleted")
-        where = {"owner_id": owner.id, "project_id": owner.project.pk}
+        where: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk}
         assert [note.content for note in list_notes(limit=10, **where)] == ["2", "1", "0"]
         assert [note.content for note in list_notes(limit=10, status="deleted", **where)] == ["1"]
         assert [note.content for note in list_notes(limit=1, before_seq=notes[2].seq, **where)] == ["1"]
@@ -148,7 +149,7 @@ class TestProjects:
             change_project(owner_id=owner.id, project_id=owner.project.pk, actor=owner.hand, description="x" * 2001)
 
     def test_a_deleted_project_is_gone_and_can_be_restored(self, owner: Person) -> None:
-        where = {"owner_id": owner.id, "project_id": owner.project.pk, "actor": owner.hand}
+        where: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk, "actor": owner.hand}
         delete_project(**where)
         assert not list_projects(owner_id=owner.id).exists()
         for act in (delete_project, change_project):
@@ -209,7 +210,7 @@ class TestStandards:
         with pytest.raises(RevisionConflict) as conflict:
             self.assign(owner, 0, [])
         assert conflict.value.data["current_revision"] == 1
-        where = {"owner_id": owner.id, "project_id": owner.project.pk}
+        where: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk}
         assert [standard.pk for standard in assigned_standards(**where)] == [ids[2], ids[0]]
         assert self.assign(owner, 1, [ids[0], ids[2], ids[1]]).assignment_revision == 2
         assert [standard.pk for standard in assigned_standards(**where)] == [ids[0], ids[2], ids[1]]
@@ -281,9 +282,9 @@ class TestIsolation:
     def test_no_service_touches_what_is_anothers(self, owner: Person, other_owner: Person) -> None:
         note = note_of(owner)
         standard = create_standard(owner_id=owner.id, title="T", content="x", actor=owner.hand)
-        who = {"owner_id": other_owner.id, "actor": other_owner.hand}
-        where = {**who, "project_id": owner.project.pk}
-        acts = [
+        who: dict[str, Any] = {"owner_id": other_owner.id, "actor": other_owner.hand}
+        where: dict[str, Any] = {**who, "project_id": owner.project.pk}
+        acts: list[Callable[[], object]] = [
             lambda: revise_note(note_id=note.pk, expected_revision=1, content="planted", **where),
             lambda: change_project(name="taken", **where),
             lambda: delete_project(**where),

@@ -1,0 +1,195 @@
+"""Which tests prove which rule of the contract, and which rules are not delivered yet.
+
+``PROVED`` maps a rule to tests, each ``folder/file.py::name`` below ``tests/`` (a class's test as ``Class.name``), or a
+whole file. ``PARTLY`` says what of a proved rule is still open. ``OPEN`` names what is not delivered.
+"""
+
+from typing import Final
+
+ADMISSION: Final = "mcp_gateway/test_admission.py"
+MESSAGES: Final = "mcp_gateway/test_messages.py"
+REVISIONS: Final = "mcp_gateway/test_revisions.py"
+TOOLS: Final = "mcp_gateway/test_tools.py"
+CONNECTIONS: Final = "mcp_gateway/test_connections.py"
+SERVICES: Final = "projects/test_services.py"
+
+PROVED: Final[dict[str, list[str]]] = {
+    "G1": [
+        f"{ADMISSION}::test_both_forms_of_the_address_answer_without_a_redirect",
+        f"{ADMISSION}::test_another_method_is_refused_at_once_without_a_credential",
+    ],
+    "G2": [REVISIONS, "flows/test_python_sdk.py", "flows/test_typescript_sdk.py"],
+    "G3": [
+        f"{MESSAGES}::test_what_is_no_message_is_answered_with_400_and_an_error",
+        f"{MESSAGES}::test_every_good_id_comes_back_as_it_was",
+        f"{MESSAGES}::test_notifications_and_responses_are_accepted_with_nothing_to_say",
+        f"{MESSAGES}::test_a_batch_is_served_in_its_order_under_2025_03_26",
+        f"{MESSAGES}::test_later_revisions_have_no_batches",
+        f"{MESSAGES}::test_a_bad_batch_is_refused_as_a_whole",
+        f"{MESSAGES}::test_one_missing_scope_stops_a_whole_batch_before_it_begins",
+        f"{MESSAGES}::test_no_input_of_any_kind_is_our_failure",
+        f"{MESSAGES}::test_no_bytes_are_our_failure",
+    ],
+    "G4": [
+        f"{MESSAGES}::test_a_client_that_takes_json_gets_json",
+        f"{MESSAGES}::test_a_client_that_takes_events_alone_gets_one_event",
+        f"{REVISIONS}::test_get_needs_a_client_that_takes_events",
+    ],
+    "G5": [
+        f"{ADMISSION}::test_a_host_that_is_not_configured_is_misdirected",
+        f"{ADMISSION}::test_a_page_of_an_origin_that_is_not_listed_is_refused_before_its_credential",
+        f"{ADMISSION}::test_a_listed_page_may_call_and_read_the_answer",
+        f"{ADMISSION}::test_preflight_needs_no_credential_and_allows_what_clients_send",
+    ],
+    "G6": [
+        f"{ADMISSION}::test_forged_forwarding_headers_change_nothing_that_is_printed",
+        f"{REVISIONS}::test_the_handshake_says_what_is_there_and_nothing_else",
+    ],
+    "G7": [
+        f"{ADMISSION}::test_a_bad_credential_is_told_so",
+        f"{ADMISSION}::test_two_credentials_are_one_too_many",
+        f"{ADMISSION}::test_a_key_in_the_address_or_in_the_body_is_no_credential",
+        f"{ADMISSION}::test_a_revoked_key_fails_on_the_next_call",
+        f"{ADMISSION}::test_an_expired_key_fails",
+        f"{ADMISSION}::test_a_reading_connection_may_not_write_and_hears_both_scopes",
+        "memford/test_health.py::test_a_missing_cache_is_degraded_and_a_missing_database_is_down",
+        "flows/test_crashes.py",
+    ],
+    "G8": [
+        f"{ADMISSION}::test_size_is_refused_before_the_credential_is_looked_at",
+        f"{ADMISSION}::test_a_credential_is_asked_before_the_body_is_read_as_json",
+    ],
+    "G10": [f"{MESSAGES}::test_concurrent_calls_with_one_id_each_get_their_own_answer"],
+    "G11": [
+        f"{REVISIONS}::test_the_handshake_says_what_is_there_and_nothing_else",
+        f"{REVISIONS}::test_the_icon_that_is_named_is_there",
+    ],
+    "G12": [
+        f"{REVISIONS}::TestStateless.test_discovery_lists_all_four_and_what_is_there",
+        f"{REVISIONS}::TestStateless.test_headers_must_mirror_the_body",
+        f"{REVISIONS}::TestStateless.test_an_unknown_revision_is_told_all_four",
+        f"{REVISIONS}::TestStateless.test_a_missing_key_of_the_envelope_is_named",
+        f"{REVISIONS}::TestStateless.test_an_unknown_method_is_not_found",
+        f"{REVISIONS}::TestStateless.test_answers_that_could_be_kept_say_that_they_are_private_and_stale",
+        f"{REVISIONS}::TestStateless.test_there_is_no_get_and_no_delete",
+        f"{REVISIONS}::TestStateless.test_a_posted_response_is_refused_and_a_notification_accepted",
+        f"{REVISIONS}::TestStateless.test_a_session_id_means_nothing",
+    ],
+    "T1": [
+        f"{TOOLS}::TestListProjects.test_only_the_connections_own_project_is_listed",
+        f"{TOOLS}::TestListProjects.test_an_offset_beyond_it_finds_nothing_more",
+    ],
+    "T2": [
+        f"{TOOLS}::TestRead.test_inactive_and_deleted_notes_are_counted_but_not_read",
+        f"{TOOLS}::TestSchemas.test_real_results_fit_their_schema",
+    ],
+    "T3": [
+        f"{TOOLS}::TestRead.test_pages_go_from_new_to_old_and_inside_a_page_from_old_to_new",
+        f"{TOOLS}::TestRead.test_a_note_is_shown_as_it_now_reads",
+        "isolation/test_agents.py::test_two_agents_of_one_project_share_it_and_are_told_apart",
+    ],
+    "T4": [f"{TOOLS}::TestRead.test_standards_come_complete_on_every_page_in_the_owners_order"],
+    "T5": [
+        f"{TOOLS}::TestRead.test_new_notes_do_not_disturb_a_reader",
+        f"{TOOLS}::TestRead.test_any_other_change_tells_a_reader_to_begin_again",
+        f"{TOOLS}::TestRead.test_restoring_tells_a_reader_to_begin_again",
+        f"{TOOLS}::TestRead.test_a_cursor_that_is_not_ours_is_refused",
+        f"{TOOLS}::test_cursors_of_an_older_signing_key_stay_good",
+        "flows/test_paging_properties.py",
+    ],
+    "T6": [
+        f"{TOOLS}::TestWrite.test_the_receipt_tells_what_was_received_and_who_wrote",
+        f"{TOOLS}::TestWrite.test_a_retry_undoes_nothing_that_the_owner_did",
+    ],
+    "T7": [
+        f"{TOOLS}::TestWrite.test_a_repeated_checkpoint_returns_the_first_receipt_byte_for_byte",
+        f"{TOOLS}::TestWrite.test_a_checkpoint_with_other_text_is_a_conflict",
+        f"{TOOLS}::TestWrite.test_another_connections_checkpoint_is_unrelated",
+        f"{TOOLS}::TestWrite.test_a_retry_undoes_nothing_that_the_owner_did",
+        "flows/test_concurrent_writes.py",
+        "flows/test_crashes.py",
+    ],
+    "T8": [
+        "isolation/test_agents.py::test_foreign_deleted_misspelt_and_another_connections_projects_answer_alike",
+        "isolation/test_agents.py::test_what_one_writes_no_other_reads",
+    ],
+    "T9": [
+        f"{TOOLS}::TestRead.test_every_accepted_change_raises_its_revision_by_one",
+        "flows/test_concurrent_writes.py",
+    ],
+    "T10": [
+        f"{TOOLS}::TestArguments.test_the_field_is_named",
+        f"{TOOLS}::TestWrite.test_text_comes_back_exactly",
+        "flows/test_paging_properties.py",
+    ],
+    "T11": [f"{ADMISSION}::test_a_reading_connection_may_not_write_and_hears_both_scopes"],
+    "R1": ["mcp_gateway/test_resources.py"],
+    "O9": [
+        f"{CONNECTIONS}::test_the_secret_is_returned_once_and_never_stored_or_shown",
+        "accounts/test_sign_in_link.py::test_only_its_digest_is_stored",
+    ],
+    "A2": [f"{SERVICES}::TestNotes.test_every_change_is_a_revision_and_the_submission_is_the_first"],
+    "A3": [f"{SERVICES}::TestStandards.test_every_change_is_a_revision"],
+    "A4": [f"{SERVICES}::TestStandards.test_the_order_is_the_owners_and_a_stale_assignment_changes_nothing"],
+    "A7": [
+        f"{SERVICES}::test_the_activity_log_tells_who_did_what_without_content",
+        f"{SERVICES}::test_a_refused_act_leaves_no_line",
+    ],
+    "A8": [f"{SERVICES}::TestProjects.test_a_deleted_project_is_gone_and_can_be_restored"],
+    "P2": ["memford/test_health.py::test_alive_and_ready"],
+    "P4": [
+        "memford/test_environment.py::test_a_missing_setting_is_named_and_no_secret_is_printed",
+        "memford/test_environment.py::test_unsafe_settings_are_refused_for_deployment",
+    ],
+    "S1": ["embedded/test_up.py", "embedded/test_state.py", "accounts/test_sign_in_link.py", "test_readme.py"],
+    "S2": [f"{CONNECTIONS}::TestBootstrap.test_its_own_oldest_beyond_five_end_and_no_other", "embedded/test_up.py"],
+    "S3": ["contract/test_manifest.py::test_the_makefile_has_what_the_contract_names"],
+}
+
+PARTLY: Final[dict[str, str]] = {
+    "G2": "streams come with durable sessions",
+    "G4": "a GET of a session opens no stream yet",
+    "G7": "project keys; OAuth access tokens come with the authorization server, streams with sessions",
+    "G8": "call limits come with the issue on operations",
+    "G10": "without sessions, every call is its own",
+    "O9": "project keys and sign-in links; tokens and codes come with the authorization server",
+    "A2": "as a service; the API comes later",
+    "A3": "as a service; the API comes later",
+    "A4": "as a service; the API comes later",
+    "A7": "what the services do; sign-in and consent come later",
+    "A8": "deletion and restoring as services; erasure comes later",
+    "P2": "/healthz and /readyz; metrics come later",
+    "P4": "settings; call limits and their fallback come later",
+    "S3": "make conformance comes with durable sessions",
+}
+
+OPEN: Final[dict[str, str]] = {
+    "G9": "durable sessions",
+    "R2": "subscriptions",
+    "R3": "event streams",
+    "R4": "subscriptions of 2026-07-28",
+    "R5": "change feed",
+    "O1": "authorization server",
+    "O2": "authorization server",
+    "O3": "authorization server",
+    "O4": "authorization server",
+    "O5": "authorization server",
+    "O6": "authorization server",
+    "O7": "authorization server",
+    "O8": "authorization server",
+    "O10": "authorization server",
+    "A1": "owner's API",
+    "A5": "owner's API",
+    "A6": "owner's API",
+    "W1": "workspace",
+    "W2": "workspace",
+    "W3": "workspace",
+    "W4": "workspace",
+    "C1": "terminal adapter",
+    "C2": "terminal adapter",
+    "C3": "terminal adapter",
+    "C4": "terminal adapter",
+    "P1": "operators",
+    "P3": "operators",
+    "S4": "operators",
+}
