@@ -6,6 +6,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from memford.core.database import APP, SYSTEM
 
@@ -45,7 +47,11 @@ def _database() -> str:
 
 def _cache() -> str:
     try:
-        with Redis.from_url(settings.CELERY_BROKER_URL, socket_timeout=1, socket_connect_timeout=1) as redis:
+        # One try: who asks is in a hurry, and asks again.
+        once = Retry(NoBackoff(), retries=0)
+        with Redis.from_url(
+            settings.CELERY_BROKER_URL, socket_timeout=1, socket_connect_timeout=1, retry=once
+        ) as redis:
             redis.ping()
     except RedisError:
         return "unreachable"
