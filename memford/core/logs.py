@@ -14,7 +14,9 @@ def logging_config(form: str) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer = _renderer(form)
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    )
     logging.config.dictConfig(
         {
             "version": 1,
@@ -45,12 +47,3 @@ def logging_config(form: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-
-
-def _renderer(form: str) -> structlog.typing.Processor:
-    if form == "json":
-        return structlog.processors.JSONRenderer()
-    # Imported where it is wanted: it brings a terminal library along.
-    from structlog.dev import ConsoleRenderer
-
-    return ConsoleRenderer(colors=False)
