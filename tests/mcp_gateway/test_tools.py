@@ -518,7 +518,10 @@ def test_cursors_of_an_older_signing_key_stay_good(wire: Wire, agent: Agent, ser
     for number in range(3):
         write(wire, agent, str(number))
     cursor = read(wire, agent, limit=1)["next_cursor"]
-    rotated: dict[str, Any] = {"MEMFORD_SECRET_KEY": "n" * 50, "MEMFORD_SECRET_KEY_FALLBACKS": f"o{'o' * 50},{settings.SECRET_KEY}"}
+    rotated: dict[str, Any] = {
+        "MEMFORD_SECRET_KEY": "n" * 50,
+        "MEMFORD_SECRET_KEY_FALLBACKS": f"o{'o' * 50},{settings.SECRET_KEY}",
+    }
     with live_server(**rotated) as other, Wire(other.url, agent.key) as second:
         assert len(read(second, agent, cursor=cursor)["notes"]) == 2
     with live_server(MEMFORD_SECRET_KEY="n" * 50) as other, Wire(other.url, agent.key) as second:
