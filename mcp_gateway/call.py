@@ -1,10 +1,11 @@
-"""What a handler is given of the call it serves: who asks, and the threads that reach the database."""
+"""What a handler is given of its call: who asks, in which session, and the threads that reach the database."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
+from mcp_gateway.transport.session_services import Session
 from mcp_gateway.transport.threads import DatabaseThreads
 from memford.core.principal import Principal
 
@@ -14,6 +15,7 @@ class Call:
     """One authenticated request; the kernel passes it to the handler untouched."""
 
     principal: Principal
+    session: Session | None
     threads: DatabaseThreads
 
 

@@ -16,8 +16,11 @@ _workspace: Any = get_asgi_application()
 
 # Django must be set up before anything that holds a model is imported.
 from mcp_gateway.transport.endpoint import ENDPOINT_PATHS, McpEndpoint  # noqa: E402
+from memford.gunicorn_worker import on_exit_signal  # noqa: E402
 
 _endpoint = McpEndpoint()
+# Told at once, so that nobody waits for a stream that is to live another minute.
+on_exit_signal.append(_endpoint.end_streams)
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,8 +41,9 @@ async def _live(receive: Receive, send: Send) -> None:
     while True:
         event = (await receive())["type"]
         if event == "lifespan.startup":
+            _endpoint.start()
             await send({"type": "lifespan.startup.complete"})
         else:
-            _endpoint.close()
+            await _endpoint.stop()
             await send({"type": "lifespan.shutdown.complete"})
             return

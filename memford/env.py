@@ -43,6 +43,8 @@ class Env(BaseSettings):
     allowed_origins: Annotated[list[str], NoDecode] = list(DEFAULT_ALLOWED_ORIGINS)
     signup: Literal["open", "invite", "closed"] = "open"
     rate_limits: Literal["on", "off"] = "on"
+    change_wakeup: Literal["on", "off"] = "on"
+    """Whether changes are also published through Redis, so that hints come sooner than the next look (R5)."""
     debug: bool = False
     log_format: Literal["json", "console"] = "json"
 

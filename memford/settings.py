@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "projects",
     "mcp_gateway.connections",
     "mcp_gateway.authorization",
+    "mcp_gateway.transport",
     "oauth2_provider",
 ]
 

@@ -7,11 +7,14 @@ import structlog
 from django.db import InterfaceError, OperationalError
 
 from mcp_gateway.call import Call
-from mcp_gateway.connections.authentication import InvalidCredential, authenticate
+from mcp_gateway.connections.authentication import Caller, InvalidCredential, authenticate
 from mcp_gateway.server import build_server
 from mcp_gateway.transport import origins
 from mcp_gateway.transport.answers import Answer, refusal, send_answer, unauthorized, unavailable
+from mcp_gateway.transport.event_answers import EventAnswer
 from mcp_gateway.transport.exchange import DatabaseUnavailable
+from mcp_gateway.transport.feed import ChangeFeed
+from mcp_gateway.transport.gateway import Gateway
 from mcp_gateway.transport.posting import answer_post
 from mcp_gateway.transport.request import (
     BodyTooLarge,
@@ -22,10 +25,10 @@ from mcp_gateway.transport.request import (
     Send,
     read_body,
 )
-from mcp_gateway.transport.sessions import answer_session_method
+from mcp_gateway.transport.sessions import SESSION_HEADER, answer_session_method
 from mcp_gateway.transport.threads import DatabaseThreads
+from mcp_gateway.transport.wakeup import WakeUp
 from memford.core.limits import limits
-from memford.core.principal import Principal
 
 logger = structlog.get_logger(__name__)
 
@@ -37,12 +40,23 @@ class McpEndpoint:
     """The ASGI application behind ``/mcp``."""
 
     def __init__(self) -> None:
-        self._threads = DatabaseThreads()
-        self._server = build_server()
+        feed = ChangeFeed()
+        self._gateway = Gateway(build_server(), feed, DatabaseThreads())
+        self._wake_up = WakeUp(feed)
 
-    def close(self) -> None:
-        """End the worker threads, when the server stops."""
-        self._threads.close()
+    def start(self) -> None:
+        """Begin to hear of changes, when the server has started."""
+        self._wake_up.start()
+
+    def end_streams(self) -> None:
+        """End every open stream in good order, as soon as the worker is told to exit."""
+        self._gateway.feed.streams.end_all()
+
+    async def stop(self) -> None:
+        """Let go of everything, when the server stops."""
+        await self._wake_up.stop()
+        await self._gateway.feed.stop()
+        self._gateway.threads.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -57,9 +71,12 @@ class McpEndpoint:
             logger.warning("unavailable", error=type(error).__name__)
             answer = unavailable()
         origins.share_with(request, answer)
-        await send_answer(send, answer, as_event=_wants_event(request, answer))
+        if isinstance(answer, EventAnswer):
+            await answer.serve(send)
+        else:
+            await send_answer(send, answer, as_event=_wants_event(request, answer))
 
-    async def _answer(self, request: HttpRequest, receive: Receive) -> Answer:
+    async def _answer(self, request: HttpRequest, receive: Receive) -> Answer | EventAnswer:
         refused = origins.check_host(request) or origins.check_origin(request)
         if refused is not None:
             return refused
@@ -79,13 +96,14 @@ class McpEndpoint:
         caller = await self._authenticate(request)
         if isinstance(caller, Answer):
             return caller
-        structlog.contextvars.bind_contextvars(connection_id=str(caller.connection_id))
+        structlog.contextvars.bind_contextvars(connection_id=str(caller.principal.connection_id))
+        call = Call(caller.principal, caller.session, self._gateway.threads)
         # The call limits of part 1 take their place here, behind the credential and before parsing (G8).
         if request.method != "POST":
-            return answer_session_method(request)
-        return await answer_post(self._server, Call(caller, self._threads), request, body)
+            return await answer_session_method(self._gateway.feed, call, request)
+        return await answer_post(self._gateway, call, request, body)
 
-    async def _authenticate(self, request: HttpRequest) -> Principal | Answer:
+    async def _authenticate(self, request: HttpRequest) -> Caller | Answer:
         """Return who calls, or the challenge: one ``Authorization: Bearer`` header and nothing else (G7)."""
         values = request.headers.get("authorization", [])
         if not values:
@@ -101,7 +119,7 @@ class McpEndpoint:
                 description="Send one Authorization header: Bearer and one credential.",
             )
         try:
-            return await self._threads.run(authenticate, credential)
+            return await self._gateway.threads.run(authenticate, credential, request.header(SESSION_HEADER))
         except InvalidCredential as error:
             return unauthorized(request.path, presented=True, description=error.message)
 

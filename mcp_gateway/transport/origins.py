@@ -4,6 +4,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from mcp_gateway.transport.answers import Answer, refusal
+from mcp_gateway.transport.event_answers import EventAnswer
 from mcp_gateway.transport.request import HttpRequest
 from memford.env import LOOPBACK_HOSTS, env
 
@@ -62,7 +63,7 @@ def preflight(request: HttpRequest) -> Answer:
     return Answer(204, headers=headers)
 
 
-def share_with(request: HttpRequest, answer: Answer) -> None:
+def share_with(request: HttpRequest, answer: Answer | EventAnswer) -> None:
     """Let a listed page read the answer. Called for every answer, refusals too."""
     answer.headers["Vary"] = "Origin"
     origin = request.header("origin")

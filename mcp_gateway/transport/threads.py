@@ -18,8 +18,8 @@ from memford.env import env
 class DatabaseThreads:
     """Runs synchronous services and selectors beside the event loop."""
 
-    def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(env().database_threads, thread_name_prefix="memford-database")
+    def __init__(self, count: int | None = None) -> None:
+        self._executor = ThreadPoolExecutor(count or env().database_threads, thread_name_prefix="memford-database")
 
     async def run[ResultT](self, work: Callable[..., ResultT], /, *args: object, **kwargs: object) -> ResultT:
         """Return what ``work`` returns, or raise what it raises."""

@@ -8,6 +8,7 @@ from django.db.models import F
 
 from accounts.activity import record_activity
 from memford.core.activity import Tag
+from memford.core.changes import announce_change
 from memford.core.errors import InvalidArguments, NotFound, RevisionConflict
 from memford.core.limits import limits
 from memford.core.principal import Writer
@@ -57,6 +58,7 @@ def assign_standards(
         actor=actor,
         count=len(standard_ids),
     )
+    announce_change(project.pk)
     project.refresh_from_db()
     return project
 

@@ -13,6 +13,7 @@ from psycopg import errors as postgres
 
 from accounts.activity import record_activity
 from memford.core.activity import Tag
+from memford.core.changes import announce_change
 from memford.core.errors import (
     CheckpointConflict,
     InvalidArguments,
@@ -152,6 +153,7 @@ def write_note(
         row = None
     if row is None:
         return _why_not(owner_id, project_id, writer, content, source, checkpoint_id)
+    announce_change(project_id)
     as_written = {
         "kind": writer.kind,
         "id": str(writer.id),
@@ -258,6 +260,7 @@ def revise_note(
         revision=note.revision + 1,
         **({"status": changes["status"]} if "status" in changes else {}),
     )
+    announce_change(note.project_id)
     note.refresh_from_db()
     return note
 

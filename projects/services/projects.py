@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.activity import record_activity
 from memford.core.activity import Tag
+from memford.core.changes import announce_change
 from memford.core.errors import NotFound, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.principal import Writer
@@ -74,6 +75,7 @@ def change_project(
     record_activity(
         owner_id=owner_id, project_id=project.pk, tag=Tag.PROJECT_CHANGED, actor=actor, fields=sorted(changes)
     )
+    announce_change(project.pk)
     project.refresh_from_db()
     return project
 
@@ -91,6 +93,7 @@ def delete_project(*, owner_id: UUID, project_id: UUID | str, actor: Writer) -> 
     if not access.live_projects(owner_id).filter(pk=project.pk).update(deleted_at=timezone.now()):
         raise NotFound
     record_activity(owner_id=owner_id, project_id=project.pk, tag=Tag.PROJECT_DELETED, actor=actor)
+    announce_change(project.pk)
 
 
 @transaction.atomic

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from accounts.activity import record_activity
 from accounts.models import Owner
 from memford.core.activity import Tag
+from memford.core.changes import announce_change
 from memford.core.errors import InvalidArguments, RevisionConflict
 from memford.core.limits import limits
 from memford.core.principal import Writer
@@ -140,6 +141,8 @@ def _tell_projects(standard: Standard, changes: dict[str, Any]) -> None:
     list(Project.objects.select_for_update(no_key=True).filter(pk__in=project_ids).order_by("pk"))
     Project.objects.filter(pk__in=project_ids).update(standards_revision=F("standards_revision") + 1)
     check_assigned_size(project_ids)
+    for project_id in project_ids:
+        announce_change(project_id)
 
 
 def _standard_changes(title: str | Unset, content: str | Unset, status: str | Unset) -> dict[str, Any]:

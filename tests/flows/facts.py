@@ -32,6 +32,7 @@ def check_server(info: Json, instructions: str, capabilities: Json) -> None:
     # Lists never change while a connection lives, so nothing may promise to tell of it.
     assert not capabilities["tools"].get("listChanged")
     assert not capabilities["resources"].get("listChanged")
+    assert capabilities["resources"]["subscribe"]
 
 
 def check_tools(tools: Sequence[Json]) -> None:

@@ -164,7 +164,9 @@ def test_the_resource_is_listed_and_reads_as_the_first_page(walk: Walk) -> None:
 
 
 def test_an_unknown_resource_is_an_error_in_the_words_of_the_revision(walk: Walk) -> None:
-    assert walk.seen["unknownResource"]["code"] == (-32602 if walk.client.is_stateless else -32002)
+    # The newer client makes an error of its own of what names the address that was asked for, whatever the revision.
+    typed = walk.client.is_stateless or walk.client.script == "sdk2.mjs"
+    assert walk.seen["unknownResource"]["code"] == (-32602 if typed else -32002)
 
 
 def test_a_failed_call_is_a_result_with_its_code(walk: Walk) -> None:

@@ -17,6 +17,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_read": {"project_id": "{id}"},
     "memory_write": {"project_id": "{id}", "content": "planted"},
 }
+NOT_FOUND = "Resource not found. Call resources/list for the address that this connection may read."
 UNKNOWN = ["", "x", "{upper}", " {id}", "{id} ", "{hex}", str(uuid.UUID(int=0)), "é" * 200, "\ud800", "\0", "{id}\0"]
 
 
@@ -67,11 +68,16 @@ def test_what_one_writes_no_other_reads(server: LiveServer, agent: Agent, owner:
                 wire.request("tools/call", {"name": "memory_list_projects", "arguments": {}}),
                 wire.request("tools/call", {"name": "memory_read", "arguments": {"project_id": reader.project_id}}),
                 wire.request("resources/list"),
-                wire.request("resources/read", {"uri": f"memory://projects/{agent.project_id}/notes"}),
                 wire.request("resources/read", {"uri": f"memory://projects/{reader.project_id}/notes"}),
             ):
                 assert secret not in answer.text
                 assert agent.project_id not in answer.text
+            # Another's address is refused in the very words of one that nobody has.
+            for project_id in (agent.project_id, str(uuid.uuid4())):
+                uri = f"memory://projects/{project_id}/notes"
+                error = wire.request("resources/read", {"uri": uri}).json()["error"]
+                assert error["data"].pop("uri") == uri
+                assert error == {"code": -32002, "message": NOT_FOUND, "data": {}}
 
 
 def test_two_agents_of_one_project_share_it_and_are_told_apart(server: LiveServer, owner: Person) -> None:

@@ -37,8 +37,8 @@ def test_the_secret_is_returned_once_and_never_stored_or_shown(owner: Person) ->
 
 def test_a_key_stands_for_its_connection_and_access(owner: Person) -> None:
     writer, reader = owner.new_agent(), owner.new_agent(access="read_only")
-    assert authenticate(writer.key) == writer.principal
-    assert authenticate(reader.key).scopes == {"memory:read"}
+    assert authenticate(writer.key).principal == writer.principal
+    assert authenticate(reader.key).principal.scopes == {"memory:read"}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ class TestBootstrap:
         first, second = bootstrap(**given), bootstrap(**{**given, "owner_email": email.upper()})
         assert first.project_id == second.project_id
         assert first.key != second.key
-        assert authenticate(first.key).project_id == first.project_id
+        assert authenticate(first.key).principal.project_id == first.project_id
         assert Owner.objects.get(email=email).email_verified_at is not None
         assert first.key not in repr(first)
 
@@ -129,7 +129,7 @@ class TestBootstrap:
             with pytest.raises(InvalidCredential):
                 authenticate(ended)
         for live in [*keys[2:], manual.key]:
-            assert authenticate(live).project_id == owner.project.pk
+            assert authenticate(live).principal.project_id == owner.project.pk
 
     def test_the_password_is_set_for_a_new_owner_alone_and_must_be_good(self) -> None:
         email = unique_email()

@@ -45,5 +45,12 @@ def test_any_other_address_is_not_found(wire: Wire, agent: Agent, other_owner: P
     asked = form.format(uri=uri, uri_upper=uri.upper(), other=other_owner.project.pk)
     error = wire.request("resources/read", {"uri": asked}).json()["error"]
     assert error["code"] == -32002
+    assert error["data"] == {"uri": asked}
     modern = wire.modern("resources/read", {"uri": asked}, Mcp_Name=asked if asked.isprintable() else "x")
     assert modern.json()["error"]["code"] in {-32602, -32020}
+
+
+def test_an_address_longer_than_any_is_not_given_back(wire: Wire) -> None:
+    error = wire.request("resources/read", {"uri": "memory://" + "x" * 10_000}).json()["error"]
+    assert error["code"] == -32002
+    assert "data" not in error

@@ -12,6 +12,7 @@ from tests.wire import META, Wire
 
 HANDSHAKE = ["2025-11-25", "2025-06-18", "2025-03-26"]
 ALL = ["2026-07-28", *HANDSHAKE]
+CAPABILITIES = {"tools": {"listChanged": False}, "resources": {"subscribe": True, "listChanged": False}}
 
 
 def initialize(wire: Wire, revision: Any, **headers: str | None) -> dict[str, Any]:
@@ -38,6 +39,12 @@ def test_initialize_is_the_handshake_whatever_its_header_says(wire: Wire, header
     assert initialize(wire, "2025-06-18", MCP_Protocol_Version=header)["protocolVersion"] == "2025-06-18"
 
 
+def test_initialize_in_the_envelope_of_2026_07_28_is_an_unknown_method(wire: Wire) -> None:
+    answer = wire.modern("initialize")
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == -32601
+
+
 def test_initialize_with_a_session_id_begins_anew(wire: Wire) -> None:
     assert initialize(wire, "2025-11-25", Mcp_Session_Id="old")["protocolVersion"] == "2025-11-25"
 
@@ -48,8 +55,7 @@ def test_initialize_without_its_parameters_is_a_clear_error(wire: Wire) -> None:
 
 def test_the_handshake_says_what_is_there_and_nothing_else(wire: Wire, server: LiveServer) -> None:
     result = initialize(wire, "2025-11-25")
-    assert set(result["capabilities"]) == {"tools", "resources"}
-    assert not any(flag for capability in result["capabilities"].values() for flag in capability.values())
+    assert result["capabilities"] == CAPABILITIES
     info = result["serverInfo"]
     assert info["name"] == "memford"
     assert info["version"] == memford_version()
@@ -116,7 +122,7 @@ class TestStateless:
     def test_discovery_lists_all_four_and_what_is_there(self, wire: Wire) -> None:
         result = wire.modern("server/discover").json()["result"]
         assert result["supportedVersions"] == ALL
-        assert set(result["capabilities"]) == {"tools", "resources"}
+        assert result["capabilities"] == CAPABILITIES
         assert result["instructions"]
 
     def test_a_tool_is_called(self, wire: Wire, agent: Agent) -> None:
