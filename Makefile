@@ -4,11 +4,11 @@ PYTHON := .venv/bin/python
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help setup run test check bench
+.PHONY: help setup run test check conformance bench
 .DEFAULT_GOAL := help
 
 help:  ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## Build .venv from the pinned packages; does nothing where it is current
 	@scripts/setup
@@ -21,6 +21,9 @@ test: setup  ## Run the tests on real stores of their own; ARGS="tests/embedded 
 
 check: setup  ## Lint, format, types, layers, migrations and deployment settings
 	@scripts/check
+
+conformance: setup  ## Hold the endpoint against the protocol's official suite
+	@$(PYTHON) -m tests.conformance $(ARGS)
 
 bench: setup  ## Measure calls per second and start times; ARGS passes options on
 	@$(PYTHON) -m tests.bench $(ARGS)
