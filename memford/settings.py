@@ -170,6 +170,14 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+# A run that nobody took up before the next is due is dropped.
+CELERY_BEAT_SCHEDULE = {
+    "remove dead MCP sessions": {
+        "task": "transport.remove_dead_sessions",
+        "schedule": 300,
+        "options": {"expires": 300},
+    },
+}
 
 LOGGING_CONFIG = None
 logging_config(_env.log_format)

@@ -20,6 +20,8 @@ SESSION_ID_BYTES: Final = 32
 CLIENT_TEXT_MAX_CHARS: Final = 120
 # How close to the limit a connection's sessions must be before they are counted under a lock.
 NEAR_LIMIT: Final = 64
+REMOVAL_GRACE_SECONDS: Final = 600
+REMOVED_AT_ONCE: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -102,6 +104,15 @@ RETURNING s.stream_epoch, s.subscribed, s.read_memory_revision, s.read_standards
           p.memory_revision, p.standards_revision
 """
 
+# A session that ended stays a while, so that the worker of its stream still hears of it.
+_REMOVE: Final = """
+DELETE FROM transport_mcpsession WHERE id IN (
+    SELECT id FROM transport_mcpsession
+     WHERE ended_at < now() - make_interval(secs => %(grace)s)
+        OR last_seen_at < now() - make_interval(secs => %(idle)s + %(grace)s)
+     LIMIT %(most)s FOR UPDATE SKIP LOCKED)
+"""
+
 
 def begin_session(principal: Principal, *, revision: str, client_info: Any) -> str:
     """Begin a session and return its id; the longest idle ones beyond the connection's limit give way (G9).
@@ -148,6 +159,22 @@ def end_session(principal: Principal, session_id: str) -> bool:
     """End a session and say whether it was live; its stream ends wherever it is (G9, R2)."""
     row = fetch_row(_END, {"id": session_id, "connection": principal.connection_id}, using=SYSTEM)
     return row is not None
+
+
+def remove_dead_sessions(*, at_once: int = REMOVED_AT_ONCE) -> int:
+    """Remove sessions that ended or were idle too long, a bounded lot in each statement; return how many (P3).
+
+    Safe to run twice and beside live traffic: what it removes is found by no call any more, and a row that another
+    transaction holds is left for the next time.
+    """
+    parameters = {"grace": REMOVAL_GRACE_SECONDS, "idle": limits().mcp_session_idle_life_seconds, "most": at_once}
+    removed = 0
+    with connections[SYSTEM].cursor() as cursor:
+        while True:
+            cursor.execute(_REMOVE, parameters)
+            removed += cursor.rowcount
+            if cursor.rowcount < at_once:
+                return removed
 
 
 def set_subscribed(session_id: str, subscribed: bool) -> None:

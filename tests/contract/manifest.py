@@ -11,6 +11,10 @@ MESSAGES: Final = "mcp_gateway/test_messages.py"
 REVISIONS: Final = "mcp_gateway/test_revisions.py"
 TOOLS: Final = "mcp_gateway/test_tools.py"
 CONNECTIONS: Final = "mcp_gateway/test_connections.py"
+SESSIONS: Final = "mcp_gateway/test_sessions.py"
+STREAMS: Final = "mcp_gateway/test_streams.py"
+INSTANCES: Final = "sessions/test_two_instances.py"
+NO_HINT_LOST: Final = "sessions/test_no_hint_is_lost.py"
 SERVICES: Final = "projects/test_services.py"
 
 PROVED: Final[dict[str, list[str]]] = {
@@ -18,7 +22,13 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{ADMISSION}::test_both_forms_of_the_address_answer_without_a_redirect",
         f"{ADMISSION}::test_another_method_is_refused_at_once_without_a_credential",
     ],
-    "G2": [REVISIONS, "flows/test_python_sdk.py", "flows/test_typescript_sdk.py"],
+    "G2": [
+        REVISIONS,
+        f"{SESSIONS}::test_the_sessions_own_revision_governs",
+        f"{SESSIONS}::test_an_unsupported_header_is_refused_within_a_session_too",
+        "flows/test_python_sdk.py",
+        "flows/test_typescript_sdk.py",
+    ],
     "G3": [
         f"{MESSAGES}::test_what_is_no_message_is_answered_with_400_and_an_error",
         f"{MESSAGES}::test_every_good_id_comes_back_as_it_was",
@@ -34,6 +44,8 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{MESSAGES}::test_a_client_that_takes_json_gets_json",
         f"{MESSAGES}::test_a_client_that_takes_events_alone_gets_one_event",
         f"{REVISIONS}::test_get_needs_a_client_that_takes_events",
+        f"{REVISIONS}::test_get_and_delete_need_a_session",
+        f"{STREAMS}::test_a_stream_speaks_at_once_and_says_when_to_come_again",
     ],
     "G5": [
         f"{ADMISSION}::test_a_host_that_is_not_configured_is_misdirected",
@@ -50,6 +62,8 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{ADMISSION}::test_two_credentials_are_one_too_many",
         f"{ADMISSION}::test_a_key_in_the_address_or_in_the_body_is_no_credential",
         f"{ADMISSION}::test_a_revoked_key_fails_on_the_next_call",
+        f"{STREAMS}::TestEnds.test_revoking_ends_it_within_the_change_check",
+        f"{STREAMS}::TestEnds.test_deleting_the_project_ends_it",
         f"{ADMISSION}::test_an_expired_key_fails",
         f"{ADMISSION}::test_a_reading_connection_may_not_write_and_hears_both_scopes",
         "memford/test_health.py::test_a_missing_cache_is_degraded_and_a_missing_database_is_down",
@@ -59,6 +73,7 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{ADMISSION}::test_size_is_refused_before_the_credential_is_looked_at",
         f"{ADMISSION}::test_a_credential_is_asked_before_the_body_is_read_as_json",
     ],
+    "G9": [SESSIONS, INSTANCES, f"{REVISIONS}::test_a_session_that_is_not_here_is_not_found"],
     "G10": [f"{MESSAGES}::test_concurrent_calls_with_one_id_each_get_their_own_answer"],
     "G11": [
         f"{REVISIONS}::test_the_handshake_says_what_is_there_and_nothing_else",
@@ -124,6 +139,29 @@ PROVED: Final[dict[str, list[str]]] = {
     ],
     "T11": [f"{ADMISSION}::test_a_reading_connection_may_not_write_and_hears_both_scopes"],
     "R1": ["mcp_gateway/test_resources.py"],
+    "R2": [
+        f"{SESSIONS}::test_subscribing_needs_a_session_and_its_own_notes",
+        f"{STREAMS}::test_a_change_gives_a_hint_without_content",
+        f"{STREAMS}::test_changes_within_one_tick_give_one_hint",
+        f"{STREAMS}::test_no_hint_without_a_subscription_nor_after_it_ended",
+        f"{STREAMS}::TestEnds.test_delete_ends_the_stream",
+    ],
+    "R3": [
+        NO_HINT_LOST,
+        f"{STREAMS}::TestAttachment.test_a_change_since_the_read_is_told",
+        f"{STREAMS}::TestAttachment.test_having_read_nothing_is_told_too",
+        f"{STREAMS}::TestAttachment.test_what_the_last_event_told_counts_as_seen",
+        f"{STREAMS}::TestAttachment.test_any_other_last_event_is_ignored",
+        f"{STREAMS}::TestEnds.test_a_newer_get_takes_over",
+        f"{STREAMS}::test_streams_say_different_times_to_come_again",
+        f"{INSTANCES}::test_a_stream_is_taken_over_from_the_other_instance",
+    ],
+    "R4": [
+        f"{STREAMS}::TestListening.test_it_is_acknowledged_hinted_and_kept",
+        f"{STREAMS}::TestListening.test_a_foreign_address_is_neither_acknowledged_nor_delivered",
+        f"{STREAMS}::TestListening.test_it_outlives_the_life_of_a_sessions_stream",
+    ],
+    "R5": [INSTANCES, "mcp_gateway/test_statements.py::test_the_change_feed_asks_once_for_all_that_it_watches"],
     "O9": [
         f"{CONNECTIONS}::test_the_secret_is_returned_once_and_never_stored_or_shown",
         "accounts/test_sign_in_link.py::test_only_its_digest_is_stored",
@@ -143,15 +181,13 @@ PROVED: Final[dict[str, list[str]]] = {
     ],
     "S1": ["embedded/test_up.py", "embedded/test_state.py", "accounts/test_sign_in_link.py", "test_readme.py"],
     "S2": [f"{CONNECTIONS}::TestBootstrap.test_its_own_oldest_beyond_five_end_and_no_other", "embedded/test_up.py"],
+    "P3": ["mcp_gateway/test_session_removal.py", "memford/test_periodic_work.py"],
     "S3": ["contract/test_manifest.py::test_the_makefile_has_what_the_contract_names"],
 }
 
 PARTLY: Final[dict[str, str]] = {
-    "G2": "streams come with durable sessions",
-    "G4": "a GET of a session opens no stream yet",
-    "G7": "project keys; OAuth access tokens come with the authorization server, streams with sessions",
+    "G7": "project keys; OAuth access tokens come with the authorization server",
     "G8": "call limits come with the issue on operations",
-    "G10": "without sessions, every call is its own",
     "O9": "project keys and sign-in links; tokens and codes come with the authorization server",
     "A2": "as a service; the API comes later",
     "A3": "as a service; the API comes later",
@@ -160,15 +196,10 @@ PARTLY: Final[dict[str, str]] = {
     "A8": "deletion and restoring as services; erasure comes later",
     "P2": "/healthz and /readyz; metrics come later",
     "P4": "settings; call limits and their fallback come later",
-    "S3": "make conformance comes with durable sessions",
+    "P3": "ended sessions; the other work comes with what it is about",
 }
 
 OPEN: Final[dict[str, str]] = {
-    "G9": "durable sessions",
-    "R2": "subscriptions",
-    "R3": "event streams",
-    "R4": "subscriptions of 2026-07-28",
-    "R5": "change feed",
     "O1": "authorization server",
     "O2": "authorization server",
     "O3": "authorization server",
@@ -190,6 +221,5 @@ OPEN: Final[dict[str, str]] = {
     "C3": "terminal adapter",
     "C4": "terminal adapter",
     "P1": "operators",
-    "P3": "operators",
     "S4": "operators",
 }

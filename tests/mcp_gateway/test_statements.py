@@ -12,6 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from mcp_gateway.connections.authentication import authenticate
 from mcp_gateway.tools import TOOLS
 from mcp_gateway.tools.read import first_page
+from mcp_gateway.transport.feed_selectors import attend, claim_hints, look
+from mcp_gateway.transport.session_services import Revisions, attach_stream, begin_session
 from projects.services import assign_standards, create_standard, write_note
 from tests.cast import Agent, Person
 
@@ -97,3 +99,23 @@ def test_another_project_costs_no_statement_at_all(busy: Agent) -> None:
         with pytest.raises(Exception, match="No project"):
             read.run(busy.principal, read.parse({"project_id": str(uuid.uuid4())}))
         assert count() == 0
+
+
+def test_the_change_feed_asks_once_for_all_that_it_watches(owner: Person) -> None:
+    agents = [owner.new_agent(project=owner.new_project(f"Watched {number}")) for number in range(10)]
+    worker = uuid.uuid4()
+    epochs = {}
+    for agent in agents * 3:
+        session = begin_session(agent.principal, revision="2025-11-25", client_info=None)
+        attachment = attach_stream(agent.principal, session, worker)
+        assert attachment is not None
+        epochs[session] = attachment.epoch
+    watched = {agent.principal.project_id: Revisions(-1, 0) for agent in agents}
+    with counted() as count:
+        news = look(worker, watched, [agent.principal.connection_id for agent in agents])
+        assert count() == 1
+        assert len(news.changed) == len(agents)
+        assert len(claim_hints(epochs)) == len(epochs)
+        assert count() == 2
+        assert len(attend(worker, list(epochs))) == len(epochs)
+        assert count() == 3
