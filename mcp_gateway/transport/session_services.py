@@ -172,8 +172,9 @@ def remove_dead_sessions(*, at_once: int = REMOVED_AT_ONCE) -> int:
     with connections[SYSTEM].cursor() as cursor:
         while True:
             cursor.execute(_REMOVE, parameters)
-            removed += cursor.rowcount
-            if cursor.rowcount < at_once:
+            count: int = cursor.rowcount
+            removed += count
+            if count < at_once:
                 return removed
 
 
