@@ -19,3 +19,5 @@ class Tag(StrEnum):
     STANDARDS_ASSIGNED = "standards_assigned"
     KEY_CREATED = "key_created"
     CONNECTION_REVOKED = "connection_revoked"
+    CONNECTION_APPROVED = "connection_approved"
+    TOKEN_REUSED = "token_reused"  # noqa: S105
