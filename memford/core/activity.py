@@ -19,3 +19,8 @@ class Tag(StrEnum):
     STANDARDS_ASSIGNED = "standards_assigned"
     KEY_CREATED = "key_created"
     CONNECTION_REVOKED = "connection_revoked"
+    EMAIL_CHANGED = "email_changed"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105
+    SECOND_FACTOR_ADDED = "second_factor_added"
+    SECOND_FACTOR_REMOVED = "second_factor_removed"
+    LOGIN_SESSIONS_ENDED = "login_sessions_ended"
