@@ -43,8 +43,9 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponseBase:
         return render(request, "accounts/sign_in_failed.html", {"message": error.message}, status=404)
     record_authentication(request, owner, method="sign_in_link", reauthenticated=True)
     goal = "home" if owner.has_usable_password() else "account"
-    login = Login(user=owner, email_verification="none", redirect_url=reverse(goal))  # type: ignore[arg-type]
-    return perform_login(request, login)
+    login = Login(user=owner, email_verification="none", redirect_url=reverse(goal))
+    answer: HttpResponseBase = perform_login(request, login)
+    return answer
 
 
 @never_cache

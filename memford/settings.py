@@ -139,7 +139,7 @@ ACCOUNT_RATE_LIMITS = sign_in_limits(_env.rate_limits == "on", per_ip=not _env.i
 MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_RATE_LIMITS = {} if _env.rate_limits == "on" and not _env.is_loopback else False
+MFA_RATE_LIMITS = {"webauthn_login": "10/m/ip"} if _env.rate_limits == "on" and not _env.is_loopback else False
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 PASSWORD_RESET_TIMEOUT = 3_600
 

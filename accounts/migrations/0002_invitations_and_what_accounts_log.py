@@ -7,26 +7,58 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0001_owners_links_and_activity'),
+        ("accounts", "0001_owners_links_and_activity"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='activity',
-            name='tag',
-            field=models.CharField(choices=[('signed_in', 'signed_in'), ('project_created', 'project_created'), ('project_changed', 'project_changed'), ('project_deleted', 'project_deleted'), ('project_restored', 'project_restored'), ('note_written', 'note_written'), ('note_edited', 'note_edited'), ('note_status_changed', 'note_status_changed'), ('standard_created', 'standard_created'), ('standard_edited', 'standard_edited'), ('standards_assigned', 'standards_assigned'), ('key_created', 'key_created'), ('connection_revoked', 'connection_revoked'), ('email_changed', 'email_changed'), ('password_changed', 'password_changed'), ('second_factor_added', 'second_factor_added'), ('second_factor_removed', 'second_factor_removed'), ('login_sessions_ended', 'login_sessions_ended')], max_length=40),
+            model_name="activity",
+            name="tag",
+            field=models.CharField(
+                choices=[
+                    ("signed_in", "signed_in"),
+                    ("project_created", "project_created"),
+                    ("project_changed", "project_changed"),
+                    ("project_deleted", "project_deleted"),
+                    ("project_restored", "project_restored"),
+                    ("note_written", "note_written"),
+                    ("note_edited", "note_edited"),
+                    ("note_status_changed", "note_status_changed"),
+                    ("standard_created", "standard_created"),
+                    ("standard_edited", "standard_edited"),
+                    ("standards_assigned", "standards_assigned"),
+                    ("key_created", "key_created"),
+                    ("connection_revoked", "connection_revoked"),
+                    ("email_changed", "email_changed"),
+                    ("password_changed", "password_changed"),
+                    ("second_factor_added", "second_factor_added"),
+                    ("second_factor_removed", "second_factor_removed"),
+                    ("login_sessions_ended", "login_sessions_ended"),
+                ],
+                max_length=40,
+            ),
         ),
         migrations.CreateModel(
-            name='Invitation',
+            name="Invitation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('expires_at', models.DateTimeField()),
-                ('used_at', models.DateTimeField(null=True)),
-                ('used_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                ("expires_at", models.DateTimeField()),
+                ("used_at", models.DateTimeField(null=True)),
+                (
+                    "used_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
     ]

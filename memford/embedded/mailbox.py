@@ -34,7 +34,9 @@ class Mailbox:
     def _names(self) -> list[str]:
         """Return the mails' names, oldest first; a mail being written has a dot in front."""
         try:
-            return sorted(path.name for path in self._folder.iterdir() if path.name.endswith(".txt") and path.name[0] != ".")
+            return sorted(
+                path.name for path in self._folder.iterdir() if path.name.endswith(".txt") and path.name[0] != "."
+            )
         except FileNotFoundError:
             return []
 

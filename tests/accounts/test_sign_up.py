@@ -1,11 +1,8 @@
 """Sign-up, verification of the address, and what was interrupted (W1, O5)."""
 
-import pytest
-from django.core import mail
-
 from accounts.models import Activity, Owner
-from tests.accounts.browser import code_for, is_signed_in, mails_to, new_browser, sign_in, sign_up, verify
-from tests.cast import Person, unique_email
+from tests.accounts.browser import is_signed_in, new_browser, sign_up, verify
+from tests.cast import unique_email
 
 AUTHORIZE = "/authorize?client_id=abc&state=x%26y"
 
