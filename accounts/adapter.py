@@ -124,6 +124,11 @@ class AccountAdapter(DefaultAccountAdapter):
             url, allowed_hosts={parts.netloc}, require_https=parts.scheme == "https"
         ) and not unstorable(url)
 
+    def is_ajax(self, request: HttpRequest) -> bool:
+        """Answer JSON to the passkey script alone; everybody else gets pages and redirects."""
+        asks_json = request.method == "GET" and request.headers.get("Accept") == "application/json"
+        return asks_json and request.path == reverse("mfa_login_webauthn")
+
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the peer's address (G6)."""
         return client_ip(request)

@@ -136,6 +136,14 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_METHODS = {"password", "code", "mfa", "sign_in_link"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = sign_in_limits(_env.rate_limits == "on", per_ip=not _env.is_loopback)
+ACCOUNT_FORMS = {"login": "accounts.forms.SignInForm", "signup": "accounts.forms.SignUpForm"}
+MFA_FORMS = {
+    "add_webauthn": "accounts.forms.AddPasskeyForm",
+    "edit_webauthn": "accounts.forms.RenamePasskeyForm",
+    "login_webauthn": "accounts.forms.PasskeySignInForm",
+    "authenticate_webauthn": "accounts.forms.PasskeyFactorForm",
+    "reauthenticate_webauthn": "accounts.forms.PasskeyAgainForm",
+}
 MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

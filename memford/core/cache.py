@@ -96,3 +96,7 @@ class PatientCache(RedisCache):
         return self._either(
             lambda: RedisCache.has_key(self, *args, **kwargs), lambda: self._memory.has_key(*args, **kwargs)
         )
+
+    def clear(self) -> None:
+        """Refuse: Redis holds the broker's queues beside the cache, and the library's way would empty it all."""
+        raise NotImplementedError("Delete by key; Redis is shared with the broker.")

@@ -1,6 +1,10 @@
 """A browser without pictures: Django's test client with what the account's pages need."""
 
+import base64
+import hmac
 import re
+import struct
+import time
 from typing import Any
 
 from django.core import mail
@@ -46,3 +50,24 @@ def sign_in(browser: Client, address: str, password: str = PASSWORD, *, then: st
 def is_signed_in(browser: Client) -> bool:
     """Whether the account's page is shown, and not the form of sign-in."""
     return browser.get("/accounts/").status_code == 200
+
+
+def signed_up(address: str) -> Client:
+    """Return the browser of a new owner, who has verified their address and is signed in."""
+    browser = new_browser()
+    sign_up(browser, address)
+    assert verify(browser, address).status_code == 302
+    return browser
+
+
+def totp(secret: str, *, ahead: int = 0) -> str:
+    """Return what an authenticator app shows (RFC 6238), or will show ``ahead`` periods from now."""
+    counter = struct.pack(">Q", int(time.time()) // 30 + ahead)
+    digest = hmac.digest(base64.b32decode(secret + "=" * (-len(secret) % 8)), counter, "sha1")
+    offset = digest[-1] & 15
+    return f"{(int.from_bytes(digest[offset : offset + 4]) & 0x7FFFFFFF) % 1_000_000:06}"
+
+
+def show_again(browser: Client, password: str = PASSWORD) -> None:
+    """Answer the question who is there, which a change that matters asks."""
+    assert browser.post("/accounts/reauthenticate/", {"password": password}).status_code == 302
