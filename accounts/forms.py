@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+from allauth.account import forms as account
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import LoginForm, SignupForm
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
@@ -17,7 +19,15 @@ from django.core.exceptions import ValidationError
 
 from memford.core.text import unstorable
 
-EMAIL_LABEL = "E-mail address"
+LABELS = {
+    "login": "E-mail address",
+    "email": "E-mail address",
+    "password": "Password",
+    "oldpassword": "Current password",
+    "password1": "New password",
+    "password2": "New password, once more",
+    "code": "Code",
+}
 PASSKEY_NAME_MAX_CHARS = 100
 CREDENTIAL_MAX_CHARS = 65_536
 # What the library's parser meets in a credential that is none; it knows two of them.
@@ -32,23 +42,76 @@ NO_CREDENTIAL = (
 )
 
 
-class SignInForm(LoginForm):
+class Worded:
+    """A form with our labels, which say what a placeholder would say and stay when one types."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():  # type: ignore[attr-defined]
+            field.label = LABELS.get(name, field.label)
+            field.widget.attrs.pop("placeholder", None)
+
+
+class SignInForm(Worded, account.LoginForm):
     """E-mail address and password (part 6)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["login"].label = EMAIL_LABEL
         self.fields["login"].widget.attrs["autocomplete"] = "username"
         # The page has the link behind the form, out of the way from one field to the next.
         self.fields["password"].help_text = ""
 
 
-class SignUpForm(SignupForm):
-    """E-mail address and a password that is typed once; managers and the eye of the browser see to the rest."""
+class SignUpForm(Worded, account.SignupForm):
+    """E-mail address and a password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"].label = EMAIL_LABEL
+        self.fields["password1"].label = LABELS["password"]
+
+
+class EmailForm(Worded, account.AddEmailForm):
+    """The new address of an owner."""
+
+
+class EmailCodeForm(Worded, account.ConfirmEmailVerificationCodeForm):
+    """The code of a mail, which shows that an address is one's own."""
+
+
+class AgainCodeForm(Worded, account.ConfirmReauthenticationCodeForm):
+    """The code of a mail, which shows who is there."""
+
+
+class AgainForm(Worded, account.ReauthenticateForm):
+    """The password once more."""
+
+
+class ForgottenForm(Worded, account.ResetPasswordForm):
+    """Where to send the link for a new password."""
+
+
+class NewPasswordForm(Worded, account.ResetPasswordKeyForm):
+    """A new password in place of a forgotten one."""
+
+
+class ChangePasswordForm(Worded, account.ChangePasswordForm):
+    """A new password in place of a known one."""
+
+
+class SetPasswordForm(Worded, account.SetPasswordForm):
+    """The first password of an owner who came by a link."""
+
+
+class AppForm(Worded, ActivateTOTPForm):
+    """The first code of a new authenticator app."""
+
+
+class FactorForm(Worded, AuthenticateForm):
+    """A code of the app, or a recovery code."""
+
+
+class FactorAgainForm(Worded, ReauthenticateForm):
+    """The same of somebody who is signed in, before a change that matters."""
 
 
 class Guarded:

@@ -16,6 +16,11 @@ NAME = "Memford"
 class SecondFactorAdapter(DefaultMFAAdapter):
     """Names this service by its public URL, and keeps secrets encrypted in the database."""
 
+    error_messages = {
+        **DefaultMFAAdapter.error_messages,
+        "incorrect_code": "This code is not right. Your app shows a new one every half minute.",
+    }
+
     def get_totp_issuer(self) -> str:
         """Return the name that an authenticator app shows."""
         return NAME if env().is_loopback else f"{NAME} ({env().public_host})"

@@ -136,8 +136,22 @@ ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_METHODS = {"password", "code", "mfa", "sign_in_link"}
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = sign_in_limits(_env.rate_limits == "on", per_ip=not _env.is_loopback)
-ACCOUNT_FORMS = {"login": "accounts.forms.SignInForm", "signup": "accounts.forms.SignUpForm"}
+ACCOUNT_FORMS = {
+    "add_email": "accounts.forms.EmailForm",
+    "change_password": "accounts.forms.ChangePasswordForm",
+    "confirm_email_verification_code": "accounts.forms.EmailCodeForm",
+    "confirm_reauthentication_code": "accounts.forms.AgainCodeForm",
+    "login": "accounts.forms.SignInForm",
+    "reauthenticate": "accounts.forms.AgainForm",
+    "reset_password": "accounts.forms.ForgottenForm",
+    "reset_password_from_key": "accounts.forms.NewPasswordForm",
+    "set_password": "accounts.forms.SetPasswordForm",
+    "signup": "accounts.forms.SignUpForm",
+}
 MFA_FORMS = {
+    "activate_totp": "accounts.forms.AppForm",
+    "authenticate": "accounts.forms.FactorForm",
+    "reauthenticate": "accounts.forms.FactorAgainForm",
     "add_webauthn": "accounts.forms.AddPasskeyForm",
     "edit_webauthn": "accounts.forms.RenamePasskeyForm",
     "login_webauthn": "accounts.forms.PasskeySignInForm",
@@ -145,6 +159,7 @@ MFA_FORMS = {
     "reauthenticate_webauthn": "accounts.forms.PasskeyAgainForm",
 }
 MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
+MFA_TOTP_TOLERANCE = 1
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RATE_LIMITS = {"webauthn_login": "10/m/ip"} if _env.rate_limits == "on" and not _env.is_loopback else False

@@ -122,10 +122,8 @@ JUNK = [
 ]
 JUNK += ['{"response": {"userHandle": "AAAA"}}', '{"response": []}', '{"response": {"userHandle": null}}', "{", "\x00"]
 JUNK += ['{"id":"AA","rawId":"AA","type":"public-key","response":{"clientDataJSON":"AA","attestationObject":"AA"}}']
-JUNK += [
-    '{"id":"AA","rawId":"AA","type":"public-key","response":{"clientDataJSON":"e30","authenticatorData":"AA",'
-    '"signature":"AA","userHandle":"MQ"}}'
-]
+ASSERTION = '{"clientDataJSON": "e30", "authenticatorData": "AA", "signature": "AA", "userHandle": "MQ"}'
+JUNK += ['{"id": "AA", "rawId": "AA", "type": "public-key", "response": ' + ASSERTION + "}"]
 
 
 @pytest.mark.parametrize("credential", JUNK)
