@@ -27,7 +27,11 @@ LABELS = {
     "password1": "New password",
     "password2": "New password, once more",
     "code": "Code",
+    "recipient": "Send it to",
 }
+KNOWN = {"password", "oldpassword"}
+RULED = {"password1"}
+ADVICE = "At least 8 characters; no common word, not a number alone, and not like your address."
 PASSKEY_NAME_MAX_CHARS = 100
 CREDENTIAL_MAX_CHARS = 65_536
 # What the library's parser meets in a credential that is none; it knows two of them.
@@ -50,6 +54,8 @@ class Worded:
         for name, field in self.fields.items():  # type: ignore[attr-defined]
             field.label = LABELS.get(name, field.label)
             field.widget.attrs.pop("placeholder", None)
+            if name in RULED or name in KNOWN:
+                field.help_text = ADVICE if name in RULED else ""
 
 
 class SignInForm(Worded, account.LoginForm):
@@ -58,8 +64,6 @@ class SignInForm(Worded, account.LoginForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["login"].widget.attrs["autocomplete"] = "username"
-        # The page has the link behind the form, out of the way from one field to the next.
-        self.fields["password"].help_text = ""
 
 
 class SignUpForm(Worded, account.SignupForm):
@@ -73,9 +77,17 @@ class SignUpForm(Worded, account.SignupForm):
 class EmailForm(Worded, account.AddEmailForm):
     """The new address of an owner."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = "New address"
+
 
 class EmailCodeForm(Worded, account.ConfirmEmailVerificationCodeForm):
     """The code of a mail, which shows that an address is one's own."""
+
+
+class AskCodeForm(Worded, account.RequestReauthenticationCodeForm):
+    """Where to send a code that shows who is there."""
 
 
 class AgainCodeForm(Worded, account.ConfirmReauthenticationCodeForm):

@@ -5,9 +5,11 @@ import hashlib
 from functools import cache
 
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 
+from accounts.models import Owner
 from memford.env import env
 
 NAME = "Memford"
@@ -28,6 +30,11 @@ class SecondFactorAdapter(DefaultMFAAdapter):
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """Return whom passkeys are for: the public URL's host, whatever Host was called (G6)."""
         return {"id": env().public_host.strip("[]"), "name": NAME}
+
+    def generate_authenticator_name(self, user: Owner, type: Authenticator.Type) -> str:  # noqa: A002  # the library's
+        """Return what a new passkey is called until its owner says otherwise."""
+        count = Authenticator.objects.filter(user=user, type=type).count()
+        return "My passkey" if count == 0 else f"My passkey {count + 1}"
 
     def encrypt(self, text: str) -> str:
         """Encrypt a secret that has to be read again, so that a copy of the database alone opens nothing."""

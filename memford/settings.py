@@ -143,6 +143,7 @@ ACCOUNT_FORMS = {
     "confirm_reauthentication_code": "accounts.forms.AgainCodeForm",
     "login": "accounts.forms.SignInForm",
     "reauthenticate": "accounts.forms.AgainForm",
+    "request_reauthentication_code": "accounts.forms.AskCodeForm",
     "reset_password": "accounts.forms.ForgottenForm",
     "reset_password_from_key": "accounts.forms.NewPasswordForm",
     "set_password": "accounts.forms.SetPasswordForm",

@@ -1,8 +1,10 @@
 """A real browser: the machine's Chromium, driven by Playwright, against a real server."""
 
+import fcntl
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +15,9 @@ import pytest
 from tests.live import LiveServer, live_server, wait_until
 
 CHROMIUM = os.environ.get("MEMFORD_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+HERE = Path(__file__).parent
+AXE = HERE / "node_modules" / "axe-core" / "axe.min.js"
+INSTALL_LIMIT_SECONDS = 120
 
 
 @dataclass
@@ -59,9 +62,12 @@ def site(database_access: None, mailbox: Mailbox) -> Iterator[LiveServer]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser, started once."""
+    """The browser, started once for a module.
+
+    While it runs, this thread is in an event loop, where Django refuses to ask the database: see ``elsewhere``.
+    """
     if CHROMIUM is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     from playwright.sync_api import sync_playwright
@@ -97,3 +103,19 @@ def new_page(chromium: Any, site: LiveServer) -> Iterator[Any]:
 def _is_complaint(said: Any) -> bool:
     """Whether a line of the console is one; an answer of 4xx that a test asked for is none."""
     return said.type == "error" and "Failed to load resource" not in said.text
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script that looks for what keeps people out of a page; installed once from the lock file."""
+    npm = shutil.which("npm")
+    if not AXE.exists():
+        if npm is None:
+            pytest.skip("axe needs npm, and this machine lacks it")
+        # Of two processes at once the later waits.
+        with (HERE / "package-lock.json").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not AXE.exists():
+                command = [npm, "ci", "--ignore-scripts", "--prefer-offline"]
+                subprocess.run(command, cwd=HERE, check=True, timeout=INSTALL_LIMIT_SECONDS, capture_output=True)
+    return AXE.read_text()

@@ -1,10 +1,27 @@
 """What people do on the account's pages, in words of their own."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+from django.db import connections
 
 from tests.browser.conftest import Mailbox
 
 PASSWORD = "a lamp turns in 8 seconds"
+
+
+def elsewhere[T](function: Callable[[], T]) -> T:
+    """Run what asks the database in another thread: Playwright keeps this one in an event loop."""
+
+    def run() -> T:
+        try:
+            return function()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run).result()
 
 
 def sign_up(page: Any, mailbox: Mailbox, address: str, *, at: str = "/accounts/signup/") -> None:
