@@ -7,3 +7,7 @@ class AccountsConfig(AppConfig):
     """The lowest floor of the domain: whose it is."""
 
     name = "accounts"
+
+    def ready(self) -> None:
+        """Connect what the library tells of."""
+        from accounts import receivers  # noqa: F401

@@ -13,7 +13,7 @@ class OwnerManager(BaseUserManager["Owner"]):
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "Owner":
         """Store an owner; without a password only a sign-in link lets them in."""
-        owner = self.model(email=self.normalize_email(email), **fields)
+        owner = self.model(email=email.lower(), **fields)
         owner.set_password(password)
         owner.save(using=self._db)
         return owner
@@ -62,6 +62,19 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return f"sign-in link {self.pk}"
+
+
+class Invitation(models.Model):
+    """A link that lets one person sign up, once, where sign-up is by invitation; only its digest is kept (O9)."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    used_by = models.ForeignKey(Owner, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk}"
 
 
 class Activity(models.Model):

@@ -32,6 +32,20 @@ def check_public_url(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
+def check_mail(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Refuse to deploy where mail reaches nobody, and its codes and links stand in a log or a folder."""
+    if settings.MAILERS["default"]["BACKEND"].startswith("django.core.mail.backends.smtp"):
+        return []
+    return [
+        Error(
+            "Mail is not sent: MEMFORD_MAIL_URL names the console or a folder.",
+            hint="Set it to smtp://user:password@host:587 or smtps://user:password@host.",
+            id="memford.E003",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
 def check_two_roles(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Ask for two database roles, so that what serves requests owns no table."""
     if settings.DATABASES["default"]["USER"] != settings.DATABASES["system"]["USER"]:

@@ -12,6 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from memford.core.mail import mailer_of
+
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 DEFAULT_ALLOWED_ORIGINS = (
     "https://claude.ai",
@@ -42,6 +44,12 @@ class Env(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode] = []
     allowed_origins: Annotated[list[str], NoDecode] = list(DEFAULT_ALLOWED_ORIGINS)
     signup: Literal["open", "invite", "closed"] = "open"
+    mail_url: SecretStr = SecretStr("console://")
+    """How mail leaves: ``smtp://user:password@host:587``, ``smtps://…``, ``file:///folder`` or ``console://``."""
+    mail_from: str = ""
+    """The sender of mail; ``Memford <memford@…>`` at the public host where absent."""
+    client_ip_header: str = ""
+    """A header that a proxy of the operator's own always sets, such as ``X-Real-IP``; none is believed otherwise."""
     rate_limits: Literal["on", "off"] = "on"
     change_wakeup: Literal["on", "off"] = "on"
     """Whether changes are also published through Redis, so that hints come sooner than the next look (R5)."""
@@ -67,6 +75,13 @@ class Env(BaseSettings):
             return [member.strip() for member in value.split(",") if member.strip()]
         return value
 
+    @field_validator("mail_url")
+    @classmethod
+    def check_mail_url(cls, value: SecretStr) -> SecretStr:
+        """Refuse an address that mail cannot leave by; the message holds nothing of it."""
+        mailer_of(value.get_secret_value())
+        return value
+
     @field_validator("public_url")
     @classmethod
     def check_public_url(cls, value: str) -> str:
@@ -83,6 +98,11 @@ class Env(BaseSettings):
         """The host of the public URL without its port, an IPv6 address in brackets."""
         netloc = urlsplit(self.public_url).netloc.lower()
         return netloc.rsplit(":", 1)[0] if not netloc.endswith("]") and ":" in netloc else netloc
+
+    @property
+    def sender(self) -> str:
+        """Whom mail comes from."""
+        return self.mail_from or f"Memford <memford@{self.public_host}>"
 
     @property
     def is_loopback(self) -> bool:

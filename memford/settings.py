@@ -5,6 +5,8 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from memford.core.logs import logging_config
+from memford.core.mail import mailer_of
+from memford.core.sign_in_limits import sign_in_limits
 from memford.env import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -21,6 +23,7 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
+    "django.contrib.humanize",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "memford",
@@ -30,6 +33,10 @@ INSTALLED_APPS = [
     "mcp_gateway.authorization",
     "mcp_gateway.transport",
     "oauth2_provider",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
 ]
 
 MIDDLEWARE = [
@@ -39,6 +46,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
@@ -107,6 +115,69 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 
+# Sign-up, sign-in, second factor and login sessions (W1): django-allauth, with our decisions in accounts/adapter.py.
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_PREVENT_ENUMERATION = True
+# A code is typed into the browser that asked for it, so what was interrupted there resumes there (O5).
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_EMAIL_VERIFICATION_BY_CODE_ENABLED = True
+ACCOUNT_EMAIL_VERIFICATION_SUPPORTS_RESEND = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_LOGIN_ON_PASSWORD_RESET = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_METHODS = {"password", "code", "mfa", "sign_in_link"}
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = sign_in_limits(_env.rate_limits == "on", per_ip=not _env.is_loopback)
+ACCOUNT_FORMS = {
+    "add_email": "accounts.forms.EmailForm",
+    "change_password": "accounts.forms.ChangePasswordForm",
+    "confirm_email_verification_code": "accounts.forms.EmailCodeForm",
+    "confirm_reauthentication_code": "accounts.forms.AgainCodeForm",
+    "login": "accounts.forms.SignInForm",
+    "reauthenticate": "accounts.forms.AgainForm",
+    "request_reauthentication_code": "accounts.forms.AskCodeForm",
+    "reset_password": "accounts.forms.ForgottenForm",
+    "reset_password_from_key": "accounts.forms.NewPasswordForm",
+    "set_password": "accounts.forms.SetPasswordForm",
+    "signup": "accounts.forms.SignUpForm",
+}
+MFA_FORMS = {
+    "activate_totp": "accounts.forms.AppForm",
+    "authenticate": "accounts.forms.FactorForm",
+    "reauthenticate": "accounts.forms.FactorAgainForm",
+    "add_webauthn": "accounts.forms.AddPasskeyForm",
+    "edit_webauthn": "accounts.forms.RenamePasskeyForm",
+    "login_webauthn": "accounts.forms.PasskeySignInForm",
+    "authenticate_webauthn": "accounts.forms.PasskeyFactorForm",
+    "reauthenticate_webauthn": "accounts.forms.PasskeyAgainForm",
+}
+MFA_ADAPTER = "accounts.second_factor.SecondFactorAdapter"
+MFA_TOTP_TOLERANCE = 1
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RATE_LIMITS = {"webauthn_login": "10/m/ip"} if _env.rate_limits == "on" and not _env.is_loopback else False
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+PASSWORD_RESET_TIMEOUT = 3_600
+
+MAILERS = {"default": mailer_of(_env.mail_url.get_secret_value())}
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = _env.sender
+
+CACHES = {
+    "default": {
+        "BACKEND": "memford.core.cache.PatientCache",
+        "LOCATION": _env.redis_url.get_secret_value(),
+        "KEY_PREFIX": "memford",
+    }
+}
+
 OAUTH2_PROVIDER_APPLICATION_MODEL = "authorization.Application"
 OAUTH2_PROVIDER_GRANT_MODEL = "authorization.Grant"
 OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "authorization.AccessToken"  # noqa: S105
@@ -142,7 +213,9 @@ WHITENOISE_AUTOREFRESH = DEBUG
 _secure = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SECURE = _secure
 CSRF_COOKIE_SECURE = _secure
+SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_ENGINE = "accounts.login_sessions"
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -158,6 +231,7 @@ SILENCED_SYSTEM_CHECKS = [
     "oauth2_provider.W008",
 ]
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "memford.failures.form_expired"
 SECURE_CSP = {
     "default-src": ["'none'"],
     "style-src": ["'self'"],

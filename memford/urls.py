@@ -4,6 +4,8 @@ from django.urls import include, path
 
 from memford import health
 
+handler500 = "memford.failures.server_error"
+
 urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),

@@ -84,6 +84,17 @@ def bootstrap(
     )
 
 
+@app.command()
+def invite(data_dir: DataDirOption = None) -> None:
+    """Print a link by which one person may sign up where MEMFORD_SIGNUP=invite (W1).
+
+    Works on the running `memford up` of the data directory, or on DATABASE_URL where that is set.
+    """
+    from memford.cli.invite import run
+
+    run(data_dir)
+
+
 def main() -> None:
     """Run the command line; what goes wrong is one line on stderr and exit status 1 (2 for wrong usage).
 

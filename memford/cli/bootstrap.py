@@ -28,7 +28,7 @@ def run(wish: Wish, *, as_json: bool) -> None:
         EmbeddedError: Nothing runs on the data directory.
         MemfordError: The owner, the project or the access is not acceptable.
     """
-    os.environ.update(_environment(wish.data_dir))
+    os.environ.update(environment_of(wish.data_dir))
     import django
 
     django.setup()
@@ -46,7 +46,7 @@ def run(wish: Wish, *, as_json: bool) -> None:
     sys.stdout.write(f"{json.dumps(answer)}\n" if as_json else _lines(answer))
 
 
-def _environment(data_dir: Path | None) -> dict[str, str]:
+def environment_of(data_dir: Path | None) -> dict[str, str]:
     """Return the settings to work with: the environment's own, else those of the running ``memford up``."""
     path = data_dir or default_data_dir()
     own = {"DJANGO_SETTINGS_MODULE": "memford.settings"}

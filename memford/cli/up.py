@@ -16,6 +16,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from memford.embedded.errors import EmbeddedError
+from memford.embedded.mailbox import Mailbox
 from memford.embedded.state import DataDir, Running, Secrets, default_data_dir
 from memford.embedded.stores import Stores, start_stores
 from memford.embedded.supervisor import Service, StopRequestedError, Supervisor, trim_log
@@ -137,7 +138,8 @@ class Instance:
         self._options = options
         self._data_dir = data_dir
         self._own_stores = own_stores
-        self._supervisor = Supervisor(say, changed=self._record)
+        self._mailbox = Mailbox(data_dir.path / "mail")
+        self._supervisor = Supervisor(say, changed=self._record, each_second=self._mailbox.show_new)
         self._environment: dict[str, str] = {}
         self._permission = data_dir.path / "migrated"
         self._is_up = False
@@ -191,6 +193,8 @@ class Instance:
         }
         return {
             "MEMFORD_SECRET_KEY": secrets.secret_key,
+            # Whoever starts this reads the mail here, unless they set how it leaves.
+            "MEMFORD_MAIL_URL": self._mailbox.url,
             **given,
             "MEMFORD_PUBLIC_URL": self._options.public_url,
             "MEMFORD_HOST": self._options.host,

@@ -21,3 +21,8 @@ class Tag(StrEnum):
     CONNECTION_REVOKED = "connection_revoked"
     CONNECTION_APPROVED = "connection_approved"
     TOKEN_REUSED = "token_reused"  # noqa: S105
+    EMAIL_CHANGED = "email_changed"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105
+    SECOND_FACTOR_ADDED = "second_factor_added"
+    SECOND_FACTOR_REMOVED = "second_factor_removed"
+    LOGIN_SESSIONS_ENDED = "login_sessions_ended"

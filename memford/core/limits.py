@@ -54,6 +54,7 @@ class Limits(BaseSettings):
     change_check_interval_seconds: float = Field(1, gt=0)
     deleted_project_retention_seconds: int = Field(30 * DAY_SECONDS, ge=0)
     sign_in_link_life_seconds: int = Field(DAY_SECONDS, ge=60)
+    invitation_life_seconds: int = Field(7 * DAY_SECONDS, ge=60)
 
     # How often one may ask (enforced where ``rate_limits`` is on)
     calls_per_connection_per_minute: int = Field(1_200, ge=1)

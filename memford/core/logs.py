@@ -38,6 +38,8 @@ def logging_config(form: str) -> None:
                 # The kernel logs each refused message of a client at WARNING; that is not our news.
                 "mcp": {"level": "ERROR"},
                 "django.request": {"level": "ERROR"},
+                # It tells of every key at INFO.
+                "fido2": {"level": "WARNING"},
             },
         }
     )

@@ -122,11 +122,17 @@ class Service:
 class Supervisor:
     """The services of one instance, in the order in which they were started."""
 
-    def __init__(self, say: Callable[[str], None], changed: Callable[[dict[str, int]], None] | None = None) -> None:
-        """Take ``say`` for news and ``changed`` for the pids by name, called after each start."""
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        changed: Callable[[dict[str, int]], None] | None = None,
+        each_second: Callable[[], None] | None = None,
+    ) -> None:
+        """Take ``say`` for news, ``changed`` for the pids by name after each start, and what to do while watching."""
         self.services: list[Service] = []
         self._say = say
         self._changed = changed or (lambda _pids: None)
+        self._each_second = each_second or (lambda: None)
         self._stop_requests = 0
         self._raise_on_signal = False
         self._wakeup: int | None = None
@@ -179,6 +185,7 @@ class Supervisor:
         while not self._stop_requests:
             self._revive()
             self._trim_logs()
+            self._each_second()
             self._sleep(self._next_wakeup())
 
     def _revive(self) -> None:

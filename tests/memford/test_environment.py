@@ -99,6 +99,7 @@ SAFE = {
     "REDIS_URL": "redis://127.0.0.1:1",
     "MEMFORD_SECRET_KEY": "aB3" * 20 + "xyz_-1",
     "MEMFORD_PUBLIC_URL": "https://memford.example.com",
+    "MEMFORD_MAIL_URL": "smtp://mail.example.com",
 }
 
 
@@ -116,6 +117,7 @@ def test_a_missing_setting_is_named_and_no_secret_is_printed() -> None:
         ({}, ""),
         ({"MEMFORD_RATE_LIMITS": "off"}, "memford.E001"),
         ({"MEMFORD_PUBLIC_URL": "http://memford.example.com"}, "memford.E002"),
+        ({"MEMFORD_MAIL_URL": "console://"}, "memford.E003"),
         ({"MEMFORD_SYSTEM_DATABASE_URL": SAFE["DATABASE_URL"]}, "memford.W001"),
         ({"MEMFORD_DEBUG": "true"}, "security.W018"),
     ],

@@ -1,0 +1,121 @@
+"""A real browser: the machine's Chromium, driven by Playwright, against a real server."""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live import LiveServer, live_server, wait_until
+
+CHROMIUM = os.environ.get("MEMFORD_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+HERE = Path(__file__).parent
+AXE = HERE / "node_modules" / "axe-core" / "axe.min.js"
+INSTALL_LIMIT_SECONDS = 120
+
+
+@dataclass
+class Mailbox:
+    """The folder that the server under test puts its mail into."""
+
+    folder: Path
+
+    def texts_to(self, address: str) -> list[str]:
+        """Return the mails to an address, oldest first."""
+        texts = [path.read_text() for path in sorted(self.folder.glob("[0-9]*.txt"))]
+        return [text for text in texts if text.startswith(f"To: {address}\n")]
+
+    def newest(self, address: str, *, count: int = 1) -> str:
+        """Wait until ``count`` mails came to an address, and return the last."""
+        wait_until(lambda: len(self.texts_to(address)) >= count, what=f"mail {count} to {address}")
+        return self.texts_to(address)[-1]
+
+    def code(self, address: str, *, count: int = 1) -> str:
+        """Return the code in the newest mail."""
+        found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]+)?)$", self.newest(address, count=count), re.MULTILINE)
+        assert found
+        return found.group(1)
+
+    def link(self, address: str, *, count: int = 1) -> str:
+        """Return the link in the newest mail that has one of its own."""
+        found = re.search(r"^(http\S+/key/\S+)$", self.newest(address, count=count), re.MULTILINE)
+        assert found
+        return found.group(1)
+
+
+@pytest.fixture(scope="session")
+def mailbox(tmp_path_factory: pytest.TempPathFactory) -> Mailbox:
+    """Where mail goes."""
+    return Mailbox(tmp_path_factory.mktemp("mail"))
+
+
+@pytest.fixture(scope="session")
+def site(database_access: None, mailbox: Mailbox) -> Iterator[LiveServer]:
+    """A real server that puts its mail into the mailbox."""
+    with live_server(MEMFORD_MAIL_URL=mailbox.folder.as_uri()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """The browser, started once for a module.
+
+    While it runs, this thread is in an event loop, where Django refuses to ask the database: see ``elsewhere``.
+    """
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium refuses its sandbox to root.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(chromium: Any, site: LiveServer) -> Iterator[Any]:
+    """Make pages, each in a browser profile of its own; whatever breaks the policy or a script fails the test."""
+    complaints: list[str] = []
+    contexts = []
+
+    def make(**options: Any) -> Any:
+        context = chromium.new_context(base_url=site.url, **options)
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said) else None)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _is_complaint(said: Any) -> bool:
+    """Whether a line of the console is one; an answer of 4xx that a test asked for is none."""
+    return said.type == "error" and "Failed to load resource" not in said.text
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script that looks for what keeps people out of a page; installed once from the lock file."""
+    npm = shutil.which("npm")
+    if not AXE.exists():
+        if npm is None:
+            pytest.skip("axe needs npm, and this machine lacks it")
+        # Of two processes at once the later waits.
+        with (HERE / "package-lock.json").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not AXE.exists():
+                command = [npm, "ci", "--ignore-scripts", "--prefer-offline"]
+                subprocess.run(command, cwd=HERE, check=True, timeout=INSTALL_LIMIT_SECONDS, capture_output=True)
+    return AXE.read_text()
