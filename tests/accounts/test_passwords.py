@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core import mail
+from django.core.mail.backends import locmem
 
 from accounts.models import Activity, Owner
 from accounts.services import ensure_owner
@@ -134,7 +134,7 @@ def test_a_mail_server_that_is_away_is_no_failure_of_ours(address: str, monkeypa
     def refuse(*_: Any, **__: Any) -> int:
         raise ConnectionRefusedError("nobody there")
 
-    monkeypatch.setattr(mail.backends.locmem.EmailBackend, "send_messages", refuse)
+    monkeypatch.setattr(locmem.EmailBackend, "send_messages", refuse)
     browser = new_browser()
     answer = browser.post("/accounts/password/reset/", {"email": address}, follow=True)
     assert answer.status_code == 200
