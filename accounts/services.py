@@ -165,4 +165,5 @@ def remove_ended_logins() -> int:
     listed, _ = UserSession.objects.using(SYSTEM).filter(~Exists(live), created_at__lt=now - SETTLING).delete()
     links, _ = SignInLink.objects.using(SYSTEM).filter(expires_at__lt=now).delete()
     invitations, _ = Invitation.objects.using(SYSTEM).filter(expires_at__lt=now).delete()
-    return sessions + listed + links + invitations
+    total: int = sessions + listed + links + invitations
+    return total
