@@ -12,15 +12,17 @@ from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from accounts.activity import record_activity
 from accounts.models import Invitation, Owner, SignInLink
 from memford.core.activity import Tag
+from memford.core.database import SYSTEM
 from memford.core.errors import InvalidArguments, NotFound
 from memford.core.limits import limits
 from memford.core.principal import Writer
@@ -30,6 +32,8 @@ FIRST_OWNER_EMAIL: Final = "owner@localhost"
 SIGN_IN_LINK_PREFIX: Final = "mfl_"
 INVITATION_PREFIX: Final = "mfi_"
 EMAIL_MAX_CHARS: Final = 254
+# A login session is listed a moment before it is stored.
+SETTLING: Final = timedelta(hours=1)
 
 
 def ensure_owner(*, email: str, password: str | None = None) -> Owner:
@@ -148,3 +152,18 @@ def end_login_sessions(*, owner: Owner, keep: str, only: int | None = None) -> i
             actor = Writer.owner(owner.pk, owner.email)
             record_activity(owner_id=owner.pk, tag=Tag.LOGIN_SESSIONS_ENDED, actor=actor, count=len(found))
     return len(found)
+
+
+def remove_ended_logins() -> int:
+    """Remove login sessions and links that let nobody in any more (P3), and return how many.
+
+    Safe to run twice, and at once with itself.
+    """
+    now = timezone.now()
+    sessions, _ = Session.objects.using(SYSTEM).filter(expire_date__lt=now).delete()
+    live = Session.objects.using(SYSTEM).filter(session_key=OuterRef("session_key"))
+    listed, _ = UserSession.objects.using(SYSTEM).filter(~Exists(live), created_at__lt=now - SETTLING).delete()
+    links, _ = SignInLink.objects.using(SYSTEM).filter(expires_at__lt=now).delete()
+    invitations, _ = Invitation.objects.using(SYSTEM).filter(expires_at__lt=now).delete()
+    total: int = sessions + listed + links + invitations
+    return total

@@ -4,6 +4,7 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.db.transaction import atomic
 from django.urls import include, path
+from django.views.decorators.cache import never_cache
 
 from accounts import pages
 
@@ -15,7 +16,7 @@ urlpatterns = [
     path("accounts/sessions/end-others", pages.end_other_login_sessions, name="end-other-login-sessions"),
     path("accounts/sessions/<int:pk>/end", pages.end_login_session, name="end-login-session"),
     # One transaction each, so that the activity log tells of it exactly where it happened (A7).
-    path("accounts/2fa/totp/activate/", atomic(totp.activate_totp), name="mfa_activate_totp"),
+    path("accounts/2fa/totp/activate/", never_cache(atomic(totp.activate_totp)), name="mfa_activate_totp"),
     path("accounts/2fa/totp/deactivate/", atomic(totp.deactivate_totp), name="mfa_deactivate_totp"),
     path("accounts/2fa/webauthn/add/", atomic(webauthn.add_webauthn), name="mfa_add_webauthn"),
     path("accounts/2fa/webauthn/keys/<int:pk>/remove/", atomic(webauthn.remove_webauthn), name="mfa_remove_webauthn"),

@@ -110,7 +110,7 @@ def _with_second_factors(page: Any, look: Look) -> None:
     page.goto("/accounts/2fa/totp/activate/")
     show_again(page)
     look(page)
-    page.get_by_label("Code").fill(totp(page.get_by_label("or type this secret").input_value()))
+    page.get_by_label("Code").fill(totp(page.locator("#authenticator_secret").inner_text()))
     page.get_by_role("button", name="Switch it on").click()
     look(page)
     with_authenticator(page)

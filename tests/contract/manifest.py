@@ -16,6 +16,8 @@ STREAMS: Final = "mcp_gateway/test_streams.py"
 INSTANCES: Final = "sessions/test_two_instances.py"
 NO_HINT_LOST: Final = "sessions/test_no_hint_is_lost.py"
 SERVICES: Final = "projects/test_services.py"
+SIGN_UP: Final = "accounts/test_sign_up.py"
+SIGN_IN: Final = "accounts/test_sign_in.py"
 
 PROVED: Final[dict[str, list[str]]] = {
     "G1": [
@@ -56,6 +58,8 @@ PROVED: Final[dict[str, list[str]]] = {
     "G6": [
         f"{ADMISSION}::test_forged_forwarding_headers_change_nothing_that_is_printed",
         f"{REVISIONS}::test_the_handshake_says_what_is_there_and_nothing_else",
+        "accounts/test_passwords.py::test_a_forged_host_is_in_no_mail",
+        "accounts/test_client.py",
     ],
     "G7": [
         f"{ADMISSION}::test_a_bad_credential_is_told_so",
@@ -165,6 +169,7 @@ PROVED: Final[dict[str, list[str]]] = {
     "O9": [
         f"{CONNECTIONS}::test_the_secret_is_returned_once_and_never_stored_or_shown",
         "accounts/test_sign_in_link.py::test_only_its_digest_is_stored",
+        f"{SIGN_UP}::TestInvitation.test_it_ends_and_only_its_digest_is_stored",
     ],
     "A2": [f"{SERVICES}::TestNotes.test_every_change_is_a_revision_and_the_submission_is_the_first"],
     "A3": [f"{SERVICES}::TestStandards.test_every_change_is_a_revision"],
@@ -172,28 +177,46 @@ PROVED: Final[dict[str, list[str]]] = {
     "A7": [
         f"{SERVICES}::test_the_activity_log_tells_who_did_what_without_content",
         f"{SERVICES}::test_a_refused_act_leaves_no_line",
+        f"{SIGN_IN}::test_the_right_password_signs_in_and_is_written_down",
+        "accounts/test_second_factor.py::test_it_is_removed_and_said_so",
     ],
     "A8": [f"{SERVICES}::TestProjects.test_a_deleted_project_is_gone_and_can_be_restored"],
-    "P2": ["memford/test_health.py::test_alive_and_ready"],
+    "W1": [
+        SIGN_UP,
+        SIGN_IN,
+        "accounts/test_passwords.py",
+        "accounts/test_second_factor.py",
+        "accounts/test_malformed.py",
+        "browser/test_accounts.py",
+    ],
+    "W4": [
+        "accounts/test_sign_in_link.py::test_pages_are_locked_down",
+        f"{SIGN_IN}::test_one_goes_on_to_our_own_origin_alone",
+        "browser/test_looks.py",
+    ],
+    "P2": ["memford/test_health.py::test_alive_and_ready", "accounts/test_quiet_logs.py"],
     "P4": [
         "memford/test_environment.py::test_a_missing_setting_is_named_and_no_secret_is_printed",
         "memford/test_environment.py::test_unsafe_settings_are_refused_for_deployment",
+        "memford/test_cache.py",
     ],
     "S1": ["embedded/test_up.py", "embedded/test_state.py", "accounts/test_sign_in_link.py", "test_readme.py"],
     "S2": [f"{CONNECTIONS}::TestBootstrap.test_its_own_oldest_beyond_five_end_and_no_other", "embedded/test_up.py"],
-    "P3": ["mcp_gateway/test_session_removal.py", "memford/test_periodic_work.py"],
+    "P3": ["mcp_gateway/test_session_removal.py", "accounts/test_removal.py", "memford/test_periodic_work.py"],
     "S3": ["contract/test_manifest.py::test_the_makefile_has_what_the_contract_names"],
 }
 
 PARTLY: Final[dict[str, str]] = {
     "G7": "project keys; OAuth access tokens come with the authorization server",
     "G8": "call limits come with the issue on operations",
-    "O9": "project keys and sign-in links; tokens and codes come with the authorization server",
+    "O9": "project keys, sign-in links and invitations; tokens and codes come with the authorization server",
     "A2": "as a service; the API comes later",
     "A3": "as a service; the API comes later",
     "A4": "as a service; the API comes later",
-    "A7": "what the services do; sign-in and consent come later",
+    "A7": "what the services do, sign-in and what changes it; consent comes with the authorization server",
     "A8": "deletion and restoring as services; erasure comes later",
+    "W1": "exporting everything and deleting the account come with the workspace",
+    "W4": "the account's pages; consent comes with the authorization server, content with the workspace",
     "P2": "/healthz and /readyz; metrics come later",
     "P4": "settings; call limits and their fallback come later",
     "P3": "ended sessions; the other work comes with what it is about",
@@ -212,10 +235,8 @@ OPEN: Final[dict[str, str]] = {
     "A1": "owner's API",
     "A5": "owner's API",
     "A6": "owner's API",
-    "W1": "workspace",
     "W2": "workspace",
     "W3": "workspace",
-    "W4": "workspace",
     "C1": "terminal adapter",
     "C2": "terminal adapter",
     "C3": "terminal adapter",

@@ -51,6 +51,23 @@ def test_it_says_where_it_is_and_how_the_first_owner_gets_in(up: Up) -> None:
     assert f"bootstrap --data-dir {up.data_dir.path} --owner" in up.output
 
 
+def test_its_mail_is_shown_where_it_runs(up: Up) -> None:
+    with httpx2.Client(base_url=up.url) as client:
+        page = client.get("/accounts/signup/").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token is not None
+        fields = {"email": "new@example.com", "password1": "a lamp turns in 8 seconds", "csrfmiddlewaretoken": token[1]}
+        assert client.post("/accounts/signup/", data=fields).status_code == 302
+    wait_until(lambda: "To: new@example.com" in up.output, limit_seconds=10, what="the mail")
+    assert re.search(r"Subject: Your Memford code: \S+", up.output)
+
+
+def test_an_invitation_is_one_command(up: Up) -> None:
+    done = run_memford("invite", "--data-dir", str(up.data_dir.path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{up.url}/invitation/mfi_")
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
 def test_it_answers_on_each_loopback_address(up: Up, host: str) -> None:
     if host == "[::1]" and not Path("/proc/net/if_inet6").exists():

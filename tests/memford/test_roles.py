@@ -44,6 +44,7 @@ def test_the_serving_role_is_not_the_owner_of_the_tables() -> None:
         "DROP TABLE projects_note",
         "CREATE TABLE planted (id int)",
         "DELETE FROM django_migrations",
+        "INSERT INTO account_emailconfirmation (created, key, email_address_id) VALUES (now(), 'x', 1)",
     ],
 )
 def test_it_cannot_rewrite_history_nor_change_the_tables(statement: str) -> None:
