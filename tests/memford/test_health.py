@@ -1,6 +1,5 @@
 """Alive, ready, and nothing under /.well-known/ that is a page (P2, O1)."""
 
-
 from tests.live import LiveServer, live_server
 from tests.wire import Wire
 
