@@ -257,6 +257,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 300,
         "options": {"expires": 300},
     },
+    "clean the authorization server": {
+        "task": "authorization.clean",
+        "schedule": 900,
+        "options": {"expires": 900},
+    },
     "remove ended logins": {
         "task": "accounts.remove_ended_logins",
         "schedule": 3600,
