@@ -6,6 +6,7 @@ whole file. ``PARTLY`` says what of a proved rule is still open. ``OPEN`` names 
 
 from typing import Final
 
+OAUTH: Final = "mcp_gateway/authorization"
 ADMISSION: Final = "mcp_gateway/test_admission.py"
 MESSAGES: Final = "mcp_gateway/test_messages.py"
 REVISIONS: Final = "mcp_gateway/test_revisions.py"
@@ -56,12 +57,15 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{ADMISSION}::test_preflight_needs_no_credential_and_allows_what_clients_send",
     ],
     "G6": [
+        f"{OAUTH}/test_metadata.py::test_the_servers_metadata_say_what_works",
         f"{ADMISSION}::test_forged_forwarding_headers_change_nothing_that_is_printed",
         f"{REVISIONS}::test_the_handshake_says_what_is_there_and_nothing_else",
         "accounts/test_passwords.py::test_a_forged_host_is_in_no_mail",
         "accounts/test_client.py",
     ],
     "G7": [
+        f"{OAUTH}/test_revocation.py",
+        f"{OAUTH}/test_token.py::test_a_token_for_another_audience_is_not_taken",
         f"{ADMISSION}::test_a_bad_credential_is_told_so",
         f"{ADMISSION}::test_two_credentials_are_one_too_many",
         f"{ADMISSION}::test_a_key_in_the_address_or_in_the_body_is_no_credential",
@@ -166,7 +170,30 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{STREAMS}::TestListening.test_it_outlives_the_life_of_a_sessions_stream",
     ],
     "R5": [INSTANCES, "mcp_gateway/test_statements.py::test_the_change_feed_asks_once_for_all_that_it_watches"],
+    "O1": [f"{OAUTH}/test_metadata.py"],
+    "O2": [
+        f"{OAUTH}/test_metadata.py::test_pages_of_any_origin_may_call_and_no_cookie_is_taken",
+        f"{OAUTH}/test_token.py::test_what_cannot_be_read_is_refused_in_json",
+    ],
+    "O3": [
+        f"{OAUTH}/test_registration.py",
+        f"{OAUTH}/test_authorize.py::TestRefusals.test_nobody_is_sent_to_an_address_that_is_not_registered",
+        f"{OAUTH}/test_documents.py",
+    ],
+    "O4": [
+        f"{OAUTH}/test_token.py",
+        f"{OAUTH}/test_authorize.py::TestAudience.test_every_form_of_it_is_taken",
+        f"{OAUTH}/test_authorize.py::TestAudience.test_anything_else_is_not",
+        f"{OAUTH}/test_authorize.py::TestRefusals.test_the_client_hears_what_is_wrong_with_its_state_and_the_issuer",
+    ],
+    "O5": [f"{OAUTH}/test_authorize.py"],
+    "O6": [f"{OAUTH}/test_authorize.py::TestScopes.test_what_is_asked_is_what_can_be_granted"],
+    "O7": [f"{OAUTH}/test_rotation.py"],
+    "O8": [f"{OAUTH}/test_revocation.py"],
+    "O10": [f"{OAUTH}/test_cleaning.py", f"{OAUTH}/test_token.py::TestClients.test_a_forgotten_client_is_told_so"],
     "O9": [
+        f"{OAUTH}/test_token.py::test_the_database_holds_digests_alone",
+        f"{OAUTH}/test_registration.py::test_a_confidential_client_gets_a_secret_that_is_kept_as_a_digest",
         f"{CONNECTIONS}::test_the_secret_is_returned_once_and_never_stored_or_shown",
         "accounts/test_sign_in_link.py::test_only_its_digest_is_stored",
         f"{SIGN_UP}::TestInvitation.test_it_ends_and_only_its_digest_is_stored",
@@ -175,6 +202,7 @@ PROVED: Final[dict[str, list[str]]] = {
     "A3": [f"{SERVICES}::TestStandards.test_every_change_is_a_revision"],
     "A4": [f"{SERVICES}::TestStandards.test_the_order_is_the_owners_and_a_stale_assignment_changes_nothing"],
     "A7": [
+        f"{OAUTH}/test_authorize.py::test_approving_makes_a_connection_and_returns_a_code",
         f"{SERVICES}::test_the_activity_log_tells_who_did_what_without_content",
         f"{SERVICES}::test_a_refused_act_leaves_no_line",
         f"{SIGN_IN}::test_the_right_password_signs_in_and_is_written_down",
@@ -190,6 +218,7 @@ PROVED: Final[dict[str, list[str]]] = {
         "browser/test_accounts.py",
     ],
     "W4": [
+        f"{OAUTH}/test_authorize.py::test_the_page_says_who_asks_for_what_and_where_it_leads",
         "accounts/test_sign_in_link.py::test_pages_are_locked_down",
         f"{SIGN_IN}::test_one_goes_on_to_our_own_origin_alone",
         "browser/test_looks.py",
@@ -202,36 +231,30 @@ PROVED: Final[dict[str, list[str]]] = {
     ],
     "S1": ["embedded/test_up.py", "embedded/test_state.py", "accounts/test_sign_in_link.py", "test_readme.py"],
     "S2": [f"{CONNECTIONS}::TestBootstrap.test_its_own_oldest_beyond_five_end_and_no_other", "embedded/test_up.py"],
-    "P3": ["mcp_gateway/test_session_removal.py", "accounts/test_removal.py", "memford/test_periodic_work.py"],
+    "P3": [
+        "mcp_gateway/test_session_removal.py",
+        f"{OAUTH}/test_cleaning.py",
+        "accounts/test_removal.py",
+        "memford/test_periodic_work.py",
+    ],
     "S3": ["contract/test_manifest.py::test_the_makefile_has_what_the_contract_names"],
 }
 
 PARTLY: Final[dict[str, str]] = {
-    "G7": "project keys; OAuth access tokens come with the authorization server",
     "G8": "call limits come with the issue on operations",
-    "O9": "project keys, sign-in links and invitations; tokens and codes come with the authorization server",
+    "O3": "the limit of registrations comes with the issue on operations",
     "A2": "as a service; the API comes later",
     "A3": "as a service; the API comes later",
     "A4": "as a service; the API comes later",
-    "A7": "what the services do, sign-in and what changes it; consent comes with the authorization server",
     "A8": "deletion and restoring as services; erasure comes later",
     "W1": "exporting everything and deleting the account come with the workspace",
-    "W4": "the account's pages; consent comes with the authorization server, content with the workspace",
+    "W4": "the account's pages and consent; content comes with the workspace",
     "P2": "/healthz and /readyz; metrics come later",
     "P4": "settings; call limits and their fallback come later",
-    "P3": "ended sessions; the other work comes with what it is about",
+    "P3": "sessions, sign-in and the authorization server; deleted projects come later",
 }
 
 OPEN: Final[dict[str, str]] = {
-    "O1": "authorization server",
-    "O2": "authorization server",
-    "O3": "authorization server",
-    "O4": "authorization server",
-    "O5": "authorization server",
-    "O6": "authorization server",
-    "O7": "authorization server",
-    "O8": "authorization server",
-    "O10": "authorization server",
     "A1": "owner's API",
     "A5": "owner's API",
     "A6": "owner's API",
