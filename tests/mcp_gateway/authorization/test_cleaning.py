@@ -38,7 +38,8 @@ def move_client(client: OAuthClient, **by: timedelta) -> None:
 
 def is_known(client: OAuthClient) -> bool:
     """Say whether a client is still registered."""
-    return Application.objects.filter(client_id=client.id).exists()
+    known: bool = Application.objects.filter(client_id=client.id).exists()
+    return known
 
 
 def test_an_approval_that_never_arrived_ends(client: OAuthClient, owner: Person) -> None:
