@@ -72,6 +72,13 @@ errorlog = "-"
 loglevel = "warning"
 
 
+def on_starting(_server: Any) -> None:
+    """Let the workers, which inherit it, hold as many streams open as the system allows: each is a file."""
+    from memford.open_files import raise_open_files_limit
+
+    raise_open_files_limit()
+
+
 def when_ready(_server: Any) -> None:
     """Load the libraries in the master; the port is bound by now, so clients wait and are not refused."""
     for library in LIBRARIES:
