@@ -109,6 +109,7 @@ def _streams_plan(options: argparse.Namespace) -> "StreamsPlan":
             writing_seconds=4.0,
             initializes=400,
             steady_seconds=10.0,
+            life_seconds=6.0,
             recovery_limit_seconds=15.0,
         )
     return StreamsPlan(
@@ -117,6 +118,7 @@ def _streams_plan(options: argparse.Namespace) -> "StreamsPlan":
         writing_seconds=30.0,
         initializes=2_000,
         steady_seconds=120.0,
+        life_seconds=55.0,
         recovery_limit_seconds=35.0,
     )
 

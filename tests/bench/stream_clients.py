@@ -19,6 +19,7 @@ from typing import Final
 
 from memford.open_files import raise_open_files_limit
 
+JOB_MAX_BYTES: Final = 16_000_000
 HEAD_END: Final = b"\r\n\r\n"
 PATIENCE_SECONDS: Final = 20.0
 FIRST_RETRY_SECONDS: Final = (1.0, 3.0)
@@ -205,16 +206,17 @@ class StreamClient(asyncio.Protocol):
                 self._diary.comments += 1
 
 
-async def run(job: StreamJob) -> None:
-    """Open the streams and keep them until told to stop."""
+async def run() -> None:
+    """Read a job, open its streams, and keep them until told to stop."""
+    commands = asyncio.StreamReader(limit=JOB_MAX_BYTES)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
+    job = StreamJob(**json.loads(await commands.readline()))
     diary = Diary()
     clients = [StreamClient(number, job, diary) for number in range(len(job.sessions))]
     for number, client in enumerate(clients):
         client.after(job.open_seconds * number / len(clients), client.attach)
     gc.freeze()
     gc.disable()
-    commands = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
     while (command := await commands.readline()) == b"status\n":
         _say(str(sum(client.state is State.ATTACHED for client in clients)))
     if command == b"stop\n":
@@ -226,13 +228,6 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> None:
-    """Read a job and do it."""
-    raise_open_files_limit()
-    # Unbuffered, since the commands that follow are read by the event loop.
-    line = sys.stdin.buffer.raw.readline()  # type: ignore[attr-defined]
-    asyncio.run(run(StreamJob(**json.loads(line))))
-
-
 if __name__ == "__main__":
-    main()
+    raise_open_files_limit()
+    asyncio.run(run())

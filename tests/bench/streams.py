@@ -35,6 +35,7 @@ class StreamsPlan:
     writing_seconds: float
     initializes: int
     steady_seconds: float
+    life_seconds: float
     recovery_limit_seconds: float
 
     @property
@@ -51,6 +52,7 @@ class StreamsBench:
         self._layout = layout
         self._audience = world.audience(plan.streams // SESSIONS_EACH, SESSIONS_EACH)
         self._reader = world.reader(100)
+        self._warmer = world.writers(1)[0]
         world.analyze()
 
     def open_streams(self) -> list[Result]:
@@ -62,9 +64,8 @@ class StreamsBench:
         for wake_up, goal in (("off", "<= 1500"), ("on", "<= 150")):
             more = {"MEMFORD_CHANGE_WAKEUP": wake_up, "MEMFORD_STREAM_LIFE_SECONDS": str(LONG_LIFE_SECONDS)}
             with ExitStack() as stack:
-                server = stack.enter_context(running_server(MEMFORD, self._layout.worker, **more))
-                other = stack.enter_context(running_server(MEMFORD, self._layout.others, **more))
-                self._warm(server)
+                server = self._server(stack, self._layout.worker, **more)
+                other = self._server(stack, self._layout.others, **more)
                 before = {field: memory_mb(server.worker_pid, field) for field in ("Rss", "Pss")}
                 swarm = stack.enter_context(running_swarm(self._job([server])))
                 if wake_up == "off":
@@ -78,14 +79,20 @@ class StreamsBench:
         ports = [server.port for server in servers]
         return StreamJob(ports, people.keys[:streams], people.sessions[:streams], self.plan.open_seconds)
 
-    def _warm(self, server: Server) -> None:
-        """Let a worker do everything once, so that what it loads then is not taken for the streams'."""
-        step = wire.read_memory(server.port, self._reader.key, self._reader.project_id)
-        SteadyCalls(SteadyJob(server.port, [step], WARMING_CALLS, 1.0)).calls()
-        job = self._job([server], min(WARMING_STREAMS, self.plan.streams))
+    def _server(self, stack: ExitStack, cores: frozenset[int], **more: str) -> Server:
+        """Start an instance and let it do everything once: what that loads and connects is not what is measured."""
+        server = stack.enter_context(running_server(MEMFORD, cores, **more))
+        steps = [
+            wire.read_memory(server.port, self._reader.key, self._reader.project_id),
+            wire.write_memory(server.port, self._warmer.key, self._warmer.project_id, world.note_text()),
+        ]
+        calls = SteadyCalls(SteadyJob(server.port, steps, WARMING_CALLS, 1.0)).calls()
+        if failures := {call.failure for call in calls if call.failure}:
+            raise BenchError(f"A server that was just started fails: {failures}")
+        job = self._job([server], WARMING_STREAMS)
         with running_swarm(StreamJob(job.ports, job.keys, job.sessions, 0.5)) as swarm:
             swarm.stop()
-        time.sleep(1)
+        return server
 
     def _memory(self, server: Server, before: dict[str, float]) -> Result:
         each = {
@@ -142,8 +149,8 @@ class StreamsBench:
         """Begin many sessions of one connection that never ends one; memory and live sessions stay bounded."""
         agent = world.writers(1)[0]
         count, first = self.plan.initializes, min(SEEDED, self.plan.initializes // 2)
-        with running_server(MEMFORD, self._layout.worker) as server:
-            self._warm(server)
+        with ExitStack() as stack:
+            server = self._server(stack, self._layout.worker)
             _initialize(server, agent, first)
             before, began = memory_mb(server.worker_pid), time.monotonic()
             _initialize(server, agent, count - first)
@@ -158,7 +165,10 @@ class StreamsBench:
 
     def steady(self) -> list[Result]:
         """Let streams come to the end of their lives and clients come again, with calls and writes meanwhile."""
-        with running_server(MEMFORD, self._layout.worker) as server, running_swarm(self._job([server])) as swarm:
+        life = {"MEMFORD_STREAM_LIFE_SECONDS": str(self.plan.life_seconds)}
+        with ExitStack() as stack:
+            server = self._server(stack, self._layout.worker, **life)
+            swarm = stack.enter_context(running_swarm(self._job([server])))
             before = self._audience.revisions()
             used, began = cpu_seconds(server.worker_pid), time.monotonic()
             reading = SteadyCalls(self._reads(server, self.plan.steady_seconds))
@@ -174,10 +184,10 @@ class StreamsBench:
         failures = len(diary.failures) + len(diary.cuts)
         name = f"{self.plan.streams:,} streams come again"
         details = {
-            "times": f"{len(again):,}",
+            "attachments": f"{len(again):,}",
             "attaching p99": _milliseconds(again, 99) if again else "none",
             "worker busy": f"{busy:.0%}",
-            "why": _reasons(diary),
+            "reasons": _reasons(diary),
         }
         return [
             Result(f"{name}: failures", failures, "", "<= 0", details=details),
@@ -189,8 +199,8 @@ class StreamsBench:
         """Kill one of two instances under its streams; their clients go to the other, and no hint is lost."""
         limit = self.plan.recovery_limit_seconds
         with ExitStack() as stack:
-            survivor = stack.enter_context(running_server(MEMFORD, self._layout.worker))
-            victim = stack.enter_context(running_server(MEMFORD, self._layout.others))
+            survivor = self._server(stack, self._layout.worker)
+            victim = self._server(stack, self._layout.others)
             swarm = stack.enter_context(running_swarm(self._job([survivor, victim])))
             before = self._audience.revisions()
             reading = SteadyCalls(self._reads(survivor, limit))
