@@ -169,7 +169,7 @@ class StreamsBench:
         with ExitStack() as stack:
             server = self._server(stack, self._layout.worker, **life)
             swarm = stack.enter_context(running_swarm(self._job([server])))
-            before = self._audience.revisions()
+            before, resident = self._audience.revisions(), memory_mb(server.worker_pid)
             used, began = cpu_seconds(server.worker_pid), time.monotonic()
             reading = SteadyCalls(self._reads(server, self.plan.steady_seconds))
             writes = SteadyCalls(self._writes(server, 2, self.plan.steady_seconds)).calls()
@@ -178,6 +178,7 @@ class StreamsBench:
             # A stream that was away when the last write came is told when it is back.
             swarm.wait_until_all_attached(2 * SETTLE_SECONDS)
             time.sleep(2 * SETTLE_SECONDS)
+            growth = memory_mb(server.worker_pid) - resident
             diary = swarm.stop()
         hints = self._hints(writes, diary, before)
         again = [seconds for _, at, seconds in diary.attached if at >= began]
@@ -187,6 +188,7 @@ class StreamsBench:
             "attachments": f"{len(again):,}",
             "attaching p99": _milliseconds(again, 99) if again else "none",
             "worker busy": f"{busy:.0%}",
+            "worker grew": f"{growth:.1f} MB",
             "reasons": _reasons(diary),
         }
         return [
