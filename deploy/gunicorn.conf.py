@@ -4,6 +4,7 @@ Read from the environment: ``MEMFORD_HOST`` (default ``localhost``), ``MEMFORD_P
 ``MEMFORD_WORKERS`` (1), ``MEMFORD_GRACEFUL_TIMEOUT_SECONDS`` (3), ``MEMFORD_SERVE_WHEN`` (see the worker).
 """
 
+import gc
 import os
 import signal
 import socket
@@ -93,3 +94,8 @@ def post_fork(_server: Any, worker: Any) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     die_with_parent(signal.SIGTERM, worker.ppid)
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Keep what was loaded out of every garbage collection to come: it stays, and going through it holds up calls."""
+    gc.freeze()
