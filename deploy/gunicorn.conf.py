@@ -4,6 +4,7 @@ Read from the environment: ``MEMFORD_HOST`` (default ``localhost``), ``MEMFORD_P
 ``MEMFORD_WORKERS`` (1), ``MEMFORD_GRACEFUL_TIMEOUT_SECONDS`` (3), ``MEMFORD_SERVE_WHEN`` (see the worker).
 """
 
+import gc
 import os
 import signal
 import socket
@@ -72,6 +73,13 @@ errorlog = "-"
 loglevel = "warning"
 
 
+def on_starting(_server: Any) -> None:
+    """Let the workers, which inherit it, hold as many streams open as the system allows: each is a file."""
+    from memford.open_files import raise_open_files_limit
+
+    raise_open_files_limit()
+
+
 def when_ready(_server: Any) -> None:
     """Load the libraries in the master; the port is bound by now, so clients wait and are not refused."""
     for library in LIBRARIES:
@@ -86,3 +94,8 @@ def post_fork(_server: Any, worker: Any) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     die_with_parent(signal.SIGTERM, worker.ppid)
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Keep what was loaded out of every garbage collection to come: it stays, and going through it holds up calls."""
+    gc.freeze()

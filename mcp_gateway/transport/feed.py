@@ -1,8 +1,8 @@
 """The change feed: one task per worker that learns of changes and wakes the streams they concern (R3, R5).
 
 It asks once a tick, in one statement for all watched projects, whatever the number of streams. Nothing is pushed by
-the database, so nothing can be lost in a pooler or a failover; a wake-up through Redis only makes the next look come
-sooner.
+the database, so nothing can be lost in a pooler or a failover; a wake-up through Redis only makes a look at the
+projects it names come sooner, so that what a change costs here does not grow with the projects watched.
 """
 
 import asyncio
@@ -35,7 +35,10 @@ class ChangeFeed:
         self._threads = DatabaseThreads(1)
         self._known: dict[uuid.UUID, Revisions] = {}
         self._woken = asyncio.Event()
+        self._woken_for: set[uuid.UUID] = set()
+        self._next_tick = 0.0
         self._task: asyncio.Task[None] | None = None
+        # The last look at all that was answered.
         self._last_look = time.monotonic()
         # After a failure an answer may have been lost, so every session is looked at again.
         self._doubtful = False
@@ -44,6 +47,7 @@ class ChangeFeed:
         """Begin to look, with the first stream."""
         if self._task is None:
             self._last_look = time.monotonic()
+            self._next_tick = self._last_look + limits().change_check_interval_seconds
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def stop(self) -> None:
@@ -55,8 +59,9 @@ class ChangeFeed:
                 await self._task
         self._threads.close()
 
-    def wake(self) -> None:
-        """Look soon, because something changed."""
+    def wake(self, *project_ids: uuid.UUID) -> None:
+        """Look soon: at these projects, which changed, and at the sessions that ask for it."""
+        self._woken_for.update(project_ids)
         self._woken.set()
 
     def watches(self, project_id: uuid.UUID) -> bool:
@@ -71,7 +76,7 @@ class ChangeFeed:
         elif known.is_newer_than(stream.known):
             # The feed has told of something that the stream read before: let the next look tell it again.
             self._known[stream.project_id] = stream.known
-            self.wake()
+            self.wake(stream.project_id)
         self.streams.add(stream)
         self.start()
 
@@ -83,22 +88,43 @@ class ChangeFeed:
 
     async def _run(self) -> None:
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), limits().change_check_interval_seconds)
-                await asyncio.sleep(WAKE_INTERVAL_SECONDS)
-            self._woken.clear()
+            changed = await self._await_look()
+            now = time.monotonic()
+            is_tick = now >= self._next_tick
+            if is_tick:
+                self._next_tick = now + limits().change_check_interval_seconds
             if not self.streams.by_project:
-                self._last_look = time.monotonic()
+                self._last_look = now
                 continue
             try:
-                connection_ids = list(self.streams.by_connection)
-                news = await self._threads.run(look, self.worker, dict(self._known), connection_ids)
-                await self._tell(news)
-                self._last_look = time.monotonic()
+                if is_tick or self._doubtful:
+                    await self._look_at_all()
+                else:
+                    await self._look_at(changed)
             except Error as error:
                 logger.warning("change_feed_waits_for_database", error=type(error).__name__)
                 self._doubtful = True
                 self._end_unchecked()
+
+    async def _await_look(self) -> set[uuid.UUID]:
+        """Wait until the tick, or until something changed and a moment more; return the projects that changed."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), self._next_tick - time.monotonic())
+            await asyncio.sleep(WAKE_INTERVAL_SECONDS)
+        self._woken.clear()
+        changed, self._woken_for = self._woken_for, set()
+        return changed
+
+    async def _look_at_all(self) -> None:
+        """Look at every watched project, and at whether the connections behind the streams may listen (G7)."""
+        news = await self._threads.run(look, self.worker, dict(self._known), list(self.streams.by_connection))
+        await self._tell(news)
+        self._last_look = time.monotonic()
+
+    async def _look_at(self, project_ids: set[uuid.UUID]) -> None:
+        """Look at the projects that woke the feed."""
+        watched = {id_: self._known[id_] for id_ in project_ids if id_ in self._known}
+        await self._tell(await self._threads.run(look, self.worker, watched, []))
 
     def _end_unchecked(self) -> None:
         """End all streams once nobody could say for a stream's whole life that they may listen (G7)."""
@@ -127,7 +153,7 @@ class ChangeFeed:
         for project_id, revisions in news.changed.items():
             if self._behind(project_id, news):
                 # A stream that knows less came in the meantime: the next look finds the same news for it.
-                self.wake()
+                self.wake(project_id)
             elif project_id in self._known:
                 self._known[project_id] = revisions
 

@@ -63,7 +63,7 @@ class WakeUp:
 
     def _note(self, project_id: UUID) -> None:
         if self._feed.watches(project_id):
-            self._feed.wake()
+            self._feed.wake(project_id)
         if self._tasks:
             self._changed.add(project_id)
             self._has_changed.set()
@@ -93,8 +93,9 @@ class WakeUp:
 
     def _receive(self, data: bytes) -> None:
         with suppress(ValueError):  # whoever publishes something else here is not our concern
-            if any(self._feed.watches(UUID(id_)) for id_ in data.decode("ascii").split()):
-                self._feed.wake()
+            changed = map(UUID, data.decode("ascii").split())
+            if watched := [project_id for project_id in changed if self._feed.watches(project_id)]:
+                self._feed.wake(*watched)
 
     @property
     def _redis(self) -> Redis:

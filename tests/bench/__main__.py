@@ -29,6 +29,12 @@ from tests.live import ROOT
 
 if TYPE_CHECKING:
     from tests.bench.measures import Plan, Result
+    from tests.bench.streams import StreamsPlan
+
+    type Step = tuple[str, Callable[[], list[Result]]]
+
+GROUPS = ("calls", "streams", "start")
+"""What ``--only`` may name: calls beside the floor, sessions and streams, and how soon ``memford up`` is there."""
 
 
 def main() -> int:
@@ -56,10 +62,14 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer notes and shorter rounds, below 90 s")
     parser.add_argument("--json", type=Path, default=ROOT / "bench-results" / "bench.json", metavar="PATH")
+    parser.add_argument("--only", choices=GROUPS, help="one group of measures by itself")
+    parser.add_argument("--streams", type=int, metavar="N", help="open streams; a multiple of 10 (default 2000)")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds of each measurement")
     options = parser.parse_args()
     if not 1 <= options.rounds <= 50:
         parser.error("--rounds must be between 1 and 50")
+    if options.streams is not None and (options.streams < 10 or options.streams % 10):
+        parser.error("--streams must be a multiple of 10")
     return options
 
 
@@ -89,11 +99,37 @@ def _plan(options: argparse.Namespace) -> "Plan":
     )
 
 
+def _streams_plan(options: argparse.Namespace) -> "StreamsPlan":
+    from tests.bench.streams import StreamsPlan
+
+    if options.quick:
+        return StreamsPlan(
+            streams=options.streams or 200,
+            idle_seconds=3.0,
+            writing_seconds=4.0,
+            initializes=400,
+            steady_seconds=10.0,
+            life_seconds=6.0,
+            recovery_limit_seconds=15.0,
+        )
+    return StreamsPlan(
+        streams=options.streams or 2_000,
+        idle_seconds=20.0,
+        writing_seconds=30.0,
+        initializes=2_000,
+        steady_seconds=120.0,
+        life_seconds=55.0,
+        recovery_limit_seconds=35.0,
+    )
+
+
 def _measured(
     options: argparse.Namespace, layout: Layout, folder: Path, all_cores: set[int]
 ) -> tuple[dict[str, Any], list["Result"], Any]:
     """Start everything and measure it; return what the machine is, the results, and the rounds."""
     results: list[Result] = []
+    rounds: Any = {}
+    groups = [options.only] if options.only else GROUPS
     with ExitStack() as stack:
         _say("Starting PostgreSQL and Valkey")
         environment, postgres_pid = stack.enter_context(running_stores(folder))
@@ -103,30 +139,68 @@ def _measured(
         django.setup()
         logging.disable(logging.INFO)
         from memford.embedded.migrations import migrate_once
-        from tests.bench.measures import Bench, up_starts
         from tests.bench.world import durability, postgres_version
 
         migrate_once()
-        plan = _plan(options)
-        about = {**description(), "postgres": postgres_version(), **durability(), "plan": asdict(plan)}
-        _say("Starting Memford, the floor and the kernel")
-        servers = [stack.enter_context(running_server(name, layout.worker)) for name in (MEMFORD, FLOOR, KERNEL)]
-        bench = Bench(plan, layout, postgres_pid, *servers)
-        about["answer_bytes"] = bench.check_floor()
-        steps: list[tuple[str, Callable[[], list[Result]]]] = [
-            ("Memory of an idle worker", bench.idle_memory),
-            ("Reading and writing under load, beside the floor", bench.throughput),
-            ("Beginning a session, beside the kernel", bench.beginning),
-            ("Reading and writing alone", bench.alone),
-            (f"Pages of a project of {plan.notes:,} notes", bench.volume),
-        ]
-        for title, step in steps:
-            _say(title)
-            results += step()
-    _say("Starting memford up")
-    with on_cores(all_cores):
-        results += up_starts(folder, plan.starts)
-    return about, results, bench.rounds
+        about = {**description(), "postgres": postgres_version(), **durability()}
+        if "calls" in groups:
+            with ExitStack() as servers:
+                steps, rounds = _call_steps(servers, options, layout, postgres_pid, about)
+                results += _done(steps)
+        if "streams" in groups:
+            results += _done(_stream_steps(options, layout, about))
+    if "start" in groups:
+        from tests.bench.measures import up_starts
+
+        with on_cores(all_cores):
+            results += _done([("Starting memford up", lambda: up_starts(folder, _plan(options).starts))])
+    return about, results, rounds
+
+
+def _call_steps(
+    servers: ExitStack, options: argparse.Namespace, layout: Layout, postgres_pid: int, about: dict[str, Any]
+) -> tuple[list["Step"], Any]:
+    """Start Memford, the floor and the kernel; return what to measure on them, and where its rounds are kept."""
+    from tests.bench.measures import Bench
+
+    plan = _plan(options)
+    _say("Starting Memford, the floor and the kernel")
+    running = [servers.enter_context(running_server(name, layout.worker)) for name in (MEMFORD, FLOOR, KERNEL)]
+    bench = Bench(plan, layout, postgres_pid, *running)
+    about |= {"plan": asdict(plan), "answer_bytes": bench.check_floor()}
+    steps: list[Step] = [
+        ("Memory of an idle worker", bench.idle_memory),
+        ("Reading and writing under load, beside the floor", bench.throughput),
+        ("Beginning a session, beside the kernel", bench.beginning),
+        ("Reading and writing alone", bench.alone),
+        (f"Pages of a project of {plan.notes:,} notes", bench.volume),
+    ]
+    return steps, bench.rounds
+
+
+def _stream_steps(options: argparse.Namespace, layout: Layout, about: dict[str, Any]) -> list["Step"]:
+    """Make the sessions; return what to measure on them."""
+    from tests.bench.streams import StreamsBench
+
+    plan = _streams_plan(options)
+    about["streams_plan"] = asdict(plan)
+    _say(f"Making {plan.streams:,} sessions")
+    bench = StreamsBench(plan, layout)
+    return [
+        (f"{plan.streams:,} open streams, and hints without and with the wake-up", bench.open_streams),
+        (f"{plan.initializes:,} sessions that nobody ends", bench.sessions),
+        (f"{plan.streams:,} streams that end and come again", bench.steady),
+        ("Killing one of two instances", bench.kill),
+    ]
+
+
+def _done(steps: list["Step"]) -> list["Result"]:
+    """Take the steps one after the other, and return what they found."""
+    results: list[Result] = []
+    for title, measure in steps:
+        _say(title)
+        results += measure()
+    return results
 
 
 def _say(what: str) -> None:

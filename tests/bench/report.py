@@ -21,10 +21,17 @@ def table(results: Sequence[Result]) -> str:
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    digits = {"x": 2, "ms": 2, "s": 1}.get(result.unit, 0)
+    digits = {"x": 2, "ms": 2, "s": 1, "KB": 1, "MB": 1, "%": 1}.get(result.unit, 0)
     reached = {True: "yes", False: "NO", None: "void" if result.is_void else ""}[result.reached]
     beside = ", ".join(f"{name} {value}" for name, value in result.details.items())
-    return (result.name, f"{result.value:.{digits}f} {result.unit}", result.goal, reached, result.later, beside)
+    return (
+        result.name,
+        f"{result.value:,.{digits}f} {result.unit}".rstrip(),
+        result.goal,
+        reached,
+        result.later,
+        beside,
+    )
 
 
 def write_json(

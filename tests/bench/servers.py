@@ -90,10 +90,14 @@ class Server(LiveServer):
         """The worker's process id."""
         return self.worker_pids()[0]
 
+    def kill(self) -> None:
+        """Kill the whole instance at once, the arbiter and its workers: they are a process group of their own."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+
 
 @contextmanager
-def running_server(application: str, cores: frozenset[int]) -> Iterator[Server]:
-    """Run gunicorn with Memford's configuration and one worker until the block ends."""
+def running_server(application: str, cores: frozenset[int], **more: str) -> Iterator[Server]:
+    """Run gunicorn with Memford's configuration and one worker until the block ends; ``more`` is its environment."""
     port = free_port()
     url = f"http://localhost:{port}"
     environment = {
@@ -102,10 +106,11 @@ def running_server(application: str, cores: frozenset[int]) -> Iterator[Server]:
         "MEMFORD_HOST": "localhost",
         "MEMFORD_PORT": str(port),
         "MEMFORD_WORKERS": "1",
+        **more,
     }
     command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "deploy" / "gunicorn.conf.py"), application]
     with on_cores(set(cores)):
-        process = subprocess.Popen(command, cwd=ROOT, env=environment)
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
     server = Server(url, process, port)
     try:
         wait_until(server.answers, limit_seconds=START_LIMIT_SECONDS, what=f"the start of {application}")

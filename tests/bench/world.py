@@ -7,6 +7,9 @@ from typing import Final
 import psycopg
 
 from mcp_gateway.tools.cursor import sign_cursor
+from mcp_gateway.transport.models import McpSession
+from mcp_gateway.transport.session_services import begin_session, set_subscribed
+from memford.core.database import SYSTEM
 from projects.models import Note, Project
 from projects.selectors.memory import Snapshot
 from projects.services import revise_note
@@ -86,6 +89,49 @@ def writers(count: int) -> list[Agent]:
     """Return agents of one owner, each with a project of its own."""
     person = new_person()
     return [person.new_agent(project=person.new_project(f"Lighthouse {n}")) for n in range(count)]
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Agents with a project each, and subscribed sessions of theirs: the first agent's, then the second's."""
+
+    agents: list[Agent]
+    sessions: list[str]
+
+    @property
+    def sessions_each(self) -> int:
+        """How many sessions an agent has."""
+        return len(self.sessions) // len(self.agents)
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the credential of each session."""
+        return [agent.key for agent in self.agents for _ in range(self.sessions_each)]
+
+    def revisions(self) -> list[int]:
+        """Return the projects' memory revisions."""
+        ids = [agent.connection.project_id for agent in self.agents]
+        known = dict(Project.objects.filter(pk__in=ids).values_list("pk", "memory_revision"))
+        return [known[id_] for id_ in ids]
+
+
+def audience(projects: int, sessions_each: int) -> Audience:
+    """Make agents in projects of their own, and for each of them sessions that are subscribed to its notes."""
+    agents = [agent for first in range(0, projects, 20) for agent in writers(min(20, projects - first))]
+    client = {"name": "bench", "version": "1"}
+    sessions = [
+        begin_session(agent.principal, revision="2025-11-25", client_info=client)
+        for agent in agents
+        for _ in range(sessions_each)
+    ]
+    for session_id in sessions:
+        set_subscribed(session_id, True)
+    return Audience(agents, sessions)
+
+
+def live_sessions(agent: Agent) -> int:
+    """Return how many live sessions a connection has in the database."""
+    return McpSession.objects.using(SYSTEM).filter(connection_id=agent.connection.pk, ended_at=None).count()
 
 
 def reader(notes: int) -> Agent:

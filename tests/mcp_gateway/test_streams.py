@@ -1,13 +1,13 @@
 """Event streams: the first byte at once, hints that are never lost, takeover, and an end in good order (R2-R5)."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from mcp_gateway.connections.services import revoke_connection
 from projects.services import delete_project, revise_note, write_note
-from tests.cast import Agent, Person
+from tests.cast import Agent, Person, new_person
 from tests.events import EventReader, begin_session, subscribe
 from tests.live import LiveServer, live_server, wait_until
 from tests.wire import Wire
@@ -90,6 +90,26 @@ def test_a_change_by_an_agent_of_the_same_worker_is_told_at_once(wire: Wire, age
         before = time.monotonic()
         wire.call("memory_write", {"project_id": agent.project_id, "content": "x"})
         assert stream.wait_for_hints(1)[0].at - before < 0.9, "sooner than the next tick"
+
+
+def test_a_busy_project_keeps_nobody_from_the_tick(
+    server: LiveServer, wire: Wire, agent: Agent, owner: Person, session: str
+) -> None:
+    busy = new_person().new_agent()
+    with EventReader(wire, session) as stream, Wire(server.url, busy.key) as busy_wire:
+        busy_session = begin_session(busy_wire)
+        subscribe(busy_wire, busy_session, busy.project_id)
+        with EventReader(busy_wire, busy_session):
+            wait_until(lambda: stream.events, what="the first byte")
+
+            def is_told_amid_changes(what: Callable[[], bool]) -> bool:
+                busy_wire.call("memory_write", {"project_id": busy.project_id, "content": "x"})
+                return what()
+
+            write(owner)
+            wait_until(lambda: is_told_amid_changes(lambda: bool(stream.hints)), limit_seconds=3, what="the hint")
+            revoke_connection(owner_id=owner.id, connection_id=agent.connection.pk, actor=owner.hand)
+            wait_until(lambda: is_told_amid_changes(lambda: stream.ended), limit_seconds=3, what="the stream's end")
 
 
 def test_changes_within_one_tick_give_one_hint(quick: LiveServer, agent: Agent, owner: Person) -> None:
