@@ -5,6 +5,7 @@ from uuid import UUID
 
 from accounts.models import Activity
 from memford.core.activity import Tag
+from memford.core.database import APP
 from memford.core.principal import Writer
 
 
@@ -15,10 +16,14 @@ def record_activity(
     actor: Writer,
     project_id: UUID | None = None,
     object_id: UUID | None = None,
+    using: str = APP,
     **detail: Any,
 ) -> None:
-    """Add one line to the owner's log (A7); ``detail`` holds small facts, never content or a credential."""
-    Activity.objects.create(
+    """Add one line to the owner's log (A7); ``detail`` holds small facts, never content or a credential.
+
+    ``using`` is the role whose transaction it belongs to.
+    """
+    Activity.objects.using(using).create(
         owner_id=owner_id,
         project_id=project_id,
         tag=tag,

@@ -1,6 +1,7 @@
 """What a handler is given of its call: who asks, in which session, and the threads that reach the database."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -17,6 +18,7 @@ class Call:
     principal: Principal
     session: Session | None
     threads: DatabaseThreads
+    expires_at: datetime | None = None
 
 
 Context = ServerRequestContext[Any, Call]

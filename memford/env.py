@@ -53,6 +53,9 @@ class Env(BaseSettings):
     rate_limits: Literal["on", "off"] = "on"
     change_wakeup: Literal["on", "off"] = "on"
     """Whether changes are also published through Redis, so that hints come sooner than the next look (R5)."""
+    cimd: Literal["on", "off"] | None = None
+    """Whether clients may name themselves by the address of a metadata document (O3); where absent, only if the public
+    URL is not loopback."""
     debug: bool = False
     log_format: Literal["json", "console"] = "json"
 
@@ -105,6 +108,11 @@ class Env(BaseSettings):
     def is_loopback(self) -> bool:
         """Whether people reach this instance on their own machine only."""
         return self.public_host in LOOPBACK_HOSTS
+
+    @property
+    def has_client_documents(self) -> bool:
+        """Whether client ID metadata documents are fetched (O3)."""
+        return not self.is_loopback if self.cimd is None else self.cimd == "on"
 
     @property
     def hosts(self) -> list[str]:

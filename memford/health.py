@@ -56,8 +56,3 @@ def _cache() -> str:
     except RedisError:
         return "unreachable"
     return "ok"
-
-
-def nothing_well_known(request: HttpRequest, name: str) -> JsonResponse:
-    """Answer what clients probe under ``/.well-known/`` with a JSON 404, never with a page (O1)."""
-    return JsonResponse({"error": "not_found", "error_description": f"There is no {name} here."}, status=404)

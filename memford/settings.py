@@ -184,7 +184,11 @@ OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "authorization.AccessToken"  # noqa: S105
 OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "authorization.RefreshToken"  # noqa: S105
 OAUTH2_PROVIDER_ID_TOKEN_MODEL = "authorization.IDToken"  # noqa: S105
 OAUTH2_PROVIDER = {
+    "OAUTH2_VALIDATOR_CLASS": "mcp_gateway.authorization.validator.MemfordValidator",
+    "SCOPES": {"memory:read": "Read a project's notes and standards", "memory:write": "Add notes to it"},
     "PKCE_REQUIRED": True,
+    "CIMD_ENABLED": _env.has_client_documents,
+    "CIMD_METADATA_FETCHER": "mcp_gateway.authorization.documents.DocumentFetcher",
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
     "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
@@ -193,6 +197,8 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
     "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
 }
+
+LOGIN_URL = "/accounts/login/"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -250,6 +256,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "transport.remove_dead_sessions",
         "schedule": 300,
         "options": {"expires": 300},
+    },
+    "clean the authorization server": {
+        "task": "authorization.clean",
+        "schedule": 900,
+        "options": {"expires": 900},
     },
     "remove ended logins": {
         "task": "accounts.remove_ended_logins",

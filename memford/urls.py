@@ -10,5 +10,5 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("", include("accounts.urls")),
-    path(".well-known/<path:name>", health.nothing_well_known),
+    path("", include("mcp_gateway.authorization.urls")),
 ]

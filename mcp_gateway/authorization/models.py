@@ -6,6 +6,7 @@ seen (O8, O9); and every grant and token belongs to a connection, whose end ends
 """
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from oauth2_provider.models import (
     AbstractAccessToken,
@@ -16,6 +17,7 @@ from oauth2_provider.models import (
 )
 from oauth2_provider.settings import oauth2_settings
 
+from mcp_gateway.authorization.redirects import is_registered, problem_of
 from mcp_gateway.connections.models import Connection
 
 
@@ -34,7 +36,22 @@ class Application(AbstractApplication):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
+    # Written at most once a day; a client that nobody uses any more is forgotten (O10).
     last_used_at = models.DateTimeField(null=True, blank=True)
+
+    def redirect_uri_allowed(self, uri: str) -> bool:
+        """Say whether the browser may return there: exact, but for the port of a loopback address (O3)."""
+        return is_registered(uri, self.redirect_uris.split())
+
+    def clean(self) -> None:
+        """Hold the redirect URIs against O3; the library's own rule knows fewer schemes.
+
+        Raises:
+            ValidationError: One of them cannot be registered.
+        """
+        problems = [problem for uri in self.redirect_uris.split() if (problem := problem_of(uri)) is not None]
+        if problems:
+            raise ValidationError({"redirect_uris": problems})
 
     class Meta(AbstractApplication.Meta):
         abstract = False
@@ -67,8 +84,12 @@ class AccessToken(OwnedByUser, AbstractAccessToken):
 
 
 class RefreshToken(OwnedByUser, AbstractRefreshToken):
-    """A refresh token's digest, and when a successor of it was first used (O7)."""
+    """A refresh token's digest, its place in the family, and when a successor of it was first used (O7)."""
 
+    # The token that was presented for this one; its siblings share it.
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="successors")
+    siblings_issued = models.SmallIntegerField(default=0, db_default=0)
+    last_used_at = models.DateTimeField(null=True)
     connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="refresh_tokens", null=True)
     successor_used_at = models.DateTimeField(null=True)
 

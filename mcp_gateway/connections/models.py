@@ -43,6 +43,11 @@ class Connection(models.Model):
     key_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
     # The first characters of the key, by which its owner tells it from others.
     key_prefix = models.CharField(max_length=12, blank=True, default="", editable=False)
+    # Who an OAuth connection was approved for, and where its browser returned to; both as they were then (A6).
+    client = models.ForeignKey(
+        "authorization.Application", on_delete=models.SET_NULL, null=True, blank=True, related_name="connections"
+    )
+    redirect_host = models.CharField(max_length=255, blank=True, default="", editable=False)
     from_bootstrap = models.BooleanField(default=False, editable=False)
 
     class Meta:

@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.activity import record_activity
@@ -14,6 +15,7 @@ from mcp_gateway.connections import access as connections_access
 from mcp_gateway.connections.models import Connection
 from mcp_gateway.connections.selectors import live_keys
 from memford.core.activity import Tag
+from memford.core.database import APP
 from memford.core.errors import InvalidArguments, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.principal import Writer
@@ -123,18 +125,32 @@ def revoke_connection(*, owner_id: UUID, connection_id: UUID, actor: Writer, rea
         NotFound: The connection is not this owner's.
     """
     connection = connections_access.connection_of(owner_id, connection_id)
-    live = Connection.objects.filter(owner_id=owner_id, pk=connection.pk, revoked_at=None)
-    if live.update(revoked_at=timezone.now(), revoked_reason=reason):
-        record_activity(
-            owner_id=owner_id,
-            project_id=connection.project_id,
-            tag=Tag.CONNECTION_REVOKED,
-            actor=actor,
-            object_id=connection.pk,
-            reason=reason,
-        )
+    end_connection(connection, actor=actor, reason=reason)
     connection.refresh_from_db()
     return connection
+
+
+def end_connection(
+    connection: Connection, *, actor: Writer, reason: str, tag: Tag | None = None, using: str = APP
+) -> None:
+    """End a connection inside the caller's transaction, and say so in the log (A7).
+
+    ``tag`` is a line that comes first, where the reason is one that its owner should see by itself.
+    """
+    live = Connection.objects.using(using).filter(owner_id=connection.owner_id, pk=connection.pk, revoked_at=None)
+    if not live.update(revoked_at=Now(), revoked_reason=reason):
+        return
+    for line in (tag, Tag.CONNECTION_REVOKED):
+        if line is not None:
+            record_activity(
+                owner_id=connection.owner_id,
+                project_id=connection.project_id,
+                tag=line,
+                actor=actor,
+                object_id=connection.pk,
+                using=using,
+                reason=reason,
+            )
 
 
 @transaction.atomic

@@ -97,7 +97,7 @@ class McpEndpoint:
         if isinstance(caller, Answer):
             return caller
         structlog.contextvars.bind_contextvars(connection_id=str(caller.principal.connection_id))
-        call = Call(caller.principal, caller.session, self._gateway.threads)
+        call = Call(caller.principal, caller.session, self._gateway.threads, caller.expires_at)
         # The call limits of part 1 take their place here, behind the credential and before parsing (G8).
         if request.method != "POST":
             return await answer_session_method(self._gateway.feed, call, request)

@@ -7,10 +7,12 @@ so that no proxy thinks them dead; both end well-formed when the server stops or
 import asyncio
 import random
 from abc import ABC, abstractmethod
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
+from mcp_gateway.call import Call
 from mcp_gateway.resources import notes_uri
 from mcp_gateway.transport.answers import EVENTS, to_json
 from mcp_gateway.transport.feed import ChangeFeed
@@ -154,12 +156,13 @@ class ListenAnswer(EventAnswer):
     """The answer to ``subscriptions/listen`` (R4): acknowledged, hinted at once, and open until something ends it."""
 
     def __init__(
-        self, feed: ChangeFeed, principal: Principal, request_id: str | int, current: Revisions, *, honoured: bool
+        self, feed: ChangeFeed, call: Call, request_id: str | int, current: Revisions, *, honoured: bool
     ) -> None:
-        super().__init__(feed, ListenStream(principal.project_id, principal.connection_id, current))
+        super().__init__(feed, ListenStream(call.principal.project_id, call.principal.connection_id, current))
+        self._expires_at = call.expires_at
         self._id = request_id
         self._meta = {SUBSCRIPTION_ID_META_KEY: request_id}
-        self._uri = notes_uri(principal)
+        self._uri = notes_uri(call.principal)
         self._honoured = honoured
 
     def opening(self) -> bytes:
@@ -177,6 +180,12 @@ class ListenAnswer(EventAnswer):
             return COMMENT
         params = {"uri": self._uri, "_meta": self._meta}
         return _message({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params})
+
+    def life_seconds(self) -> float | None:
+        """Live until the access token ends; a key has no end but its own, which the feed sees."""
+        if self._expires_at is None:
+            return None
+        return max(0.0, (self._expires_at - datetime.now(UTC)).total_seconds())
 
     def closing(self) -> bytes:
         """Complete the request, so that the client knows that this end was meant."""

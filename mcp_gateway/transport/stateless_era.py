@@ -88,4 +88,4 @@ async def _listen(gateway: Gateway, call: Call, http: HttpRequest, request: Requ
     uris = params.notifications.resource_subscriptions or ()
     current = await call.threads.run(current_revisions, call.principal.project_id)
     honoured = notes_uri(call.principal) in {str(uri) for uri in uris}
-    return ListenAnswer(gateway.feed, call.principal, request.id, current, honoured=honoured)
+    return ListenAnswer(gateway.feed, call, request.id, current, honoured=honoured)

@@ -19,6 +19,8 @@ class Tag(StrEnum):
     STANDARDS_ASSIGNED = "standards_assigned"
     KEY_CREATED = "key_created"
     CONNECTION_REVOKED = "connection_revoked"
+    CONNECTION_APPROVED = "connection_approved"
+    TOKEN_REUSED = "token_reused"  # noqa: S105
     EMAIL_CHANGED = "email_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105
     SECOND_FACTOR_ADDED = "second_factor_added"

@@ -47,6 +47,8 @@ class Limits(BaseSettings):
     refresh_token_grace_seconds: int = Field(30, ge=0)
     refresh_token_siblings_max: int = Field(32, ge=1)
     oauth_connection_life_seconds: int = Field(180 * DAY_SECONDS, ge=1)
+    unconnected_client_life_seconds: int = Field(90 * DAY_SECONDS, ge=1)
+    disconnected_client_life_seconds: int = Field(400 * DAY_SECONDS, ge=1)
     mcp_session_idle_life_seconds: int = Field(3_600, ge=1)
     mcp_sessions_per_connection_max: int = Field(1_000, ge=1)
     stream_comment_interval_seconds: float = Field(15, gt=0)

@@ -1,7 +1,5 @@
 """Alive, ready, and nothing under /.well-known/ that is a page (P2, O1)."""
 
-import pytest
-
 from tests.live import LiveServer, live_server
 from tests.wire import Wire
 
@@ -29,13 +27,3 @@ def test_a_missing_cache_is_degraded_and_a_missing_database_is_down() -> None:
         assert answer.status_code == 503
         assert int(answer.headers["retry-after"]) > 0
         assert answer.json()["error"] == "temporarily_unavailable"
-
-
-@pytest.mark.parametrize(
-    "name", ["oauth-authorization-server", "openid-configuration", "x/y", "oauth-protected-resource/mcp"]
-)
-def test_what_is_not_well_known_is_a_json_404(server: LiveServer, name: str) -> None:
-    with Wire(server.url, None) as wire:
-        answer = wire.client.get(f"/.well-known/{name}")
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/json"
