@@ -1,7 +1,9 @@
 """The first page of the workspace, the account's own page, and the doors that one-time links open."""
 
 from allauth.account.internal.flows.login import perform_login, record_authentication
+from allauth.account.internal.flows.reauthentication import is_reauthentication_required
 from allauth.account.models import EmailAddress, Login
+from allauth.account.views import password_set
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -74,6 +76,19 @@ def account(request: HttpRequest) -> HttpResponse:
         "login_sessions": len(UserSession.objects.purge_and_list(owner)),
     }
     return render(request, "accounts/account.html", context)
+
+
+@login_required
+def set_password(request: HttpRequest) -> HttpResponseBase:
+    """Let an owner without a password set one (W1).
+
+    The library keeps a form in the session while it asks who is there; a password is not to be kept anywhere, so
+    the form is asked for again instead.
+    """
+    if request.method == "POST" and is_reauthentication_required(request, app="allauth.account"):
+        return redirect("account_set_password")
+    answer: HttpResponseBase = password_set(request)
+    return answer
 
 
 @login_required

@@ -15,6 +15,7 @@ urlpatterns = [
     path("accounts/", pages.account, name="account"),
     path("accounts/sessions/end-others", pages.end_other_login_sessions, name="end-other-login-sessions"),
     path("accounts/sessions/<int:pk>/end", pages.end_login_session, name="end-login-session"),
+    path("accounts/password/set/", pages.set_password, name="account_set_password"),
     # One transaction each, so that the activity log tells of it exactly where it happened (A7).
     path("accounts/2fa/totp/activate/", never_cache(atomic(totp.activate_totp)), name="mfa_activate_totp"),
     path("accounts/2fa/totp/deactivate/", atomic(totp.deactivate_totp), name="mfa_deactivate_totp"),

@@ -37,9 +37,11 @@ workers = int(os.environ.get("MEMFORD_WORKERS", "1"))
 preload_app = False
 # Libraries may: they take most of the time to load, and a worker that replaces a killed one is back at once.
 LIBRARIES = (
+    "cryptography.fernet",
     "django.core.handlers.asgi",
     "django.db.backends.postgresql.base",
     "django.db.models",
+    "fido2.server",
     "gunicorn.workers.gasgi",
     "mcp.server",
     "orjson",

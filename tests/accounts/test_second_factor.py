@@ -110,6 +110,13 @@ def test_a_new_password_does_not_get_around_it(address: str) -> None:
     assert not is_signed_in(browser)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:1", "[::1]"])
+def test_passkeys_are_for_the_public_url_whatever_host_was_called(host: str) -> None:
+    headers = {"Accept": "application/json", "Host": host}
+    options = new_browser().get("/accounts/2fa/webauthn/login/", headers=headers).json()["request_options"]
+    assert options["publicKey"]["rpId"] == "localhost"
+
+
 JUNK = [
     "",
     "[]",

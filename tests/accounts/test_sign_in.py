@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.sessions.models import Session
 
 from accounts.models import Activity, Owner
 from accounts.services import ensure_owner, issue_sign_in_link
 from memford.core.sign_in_limits import sign_in_limits
-from tests.accounts.browser import PASSWORD, is_signed_in, mails_to, new_browser, sign_in, signed_up
+from tests.accounts.browser import PASSWORD, code_for, is_signed_in, mails_to, new_browser, sign_in, signed_up
 from tests.cast import Person, unique_email
 
 
@@ -158,11 +159,21 @@ class TestFirstOwner:
         fields = {"password1": PASSWORD, "password2": PASSWORD}
         assert browser.post("/accounts/password/set/", fields).status_code == 302
         browser.post("/accounts/email/", {"email": new, "action_add": "1"})
-        from tests.accounts.browser import code_for
-
         browser.post("/accounts/confirm-email/", {"code": code_for(new)})
         assert sign_in(new_browser(), new).headers["Location"] == "/"
         assert mails_to(address)
+
+    def test_a_password_that_comes_late_is_asked_for_again_and_kept_nowhere(self, owner: Person) -> None:
+        browser = new_browser()
+        browser.post(issue_sign_in_link(owner=owner.owner).removeprefix(settings.PUBLIC_URL))
+        session = browser.session
+        session["account_authentication_methods"] = []
+        session.save()
+        fields = {"password1": PASSWORD, "password2": PASSWORD}
+        assert browser.post("/accounts/password/set/", fields).headers["Location"] == "/accounts/password/set/"
+        assert PASSWORD not in str(dict(browser.session.items()))
+        asked = browser.get("/accounts/password/set/").headers["Location"]
+        assert asked.startswith("/accounts/reauthenticate/code/")
 
     def test_the_link_is_a_login_session_like_any_other(self, owner: Person) -> None:
         browser = new_browser()
@@ -200,7 +211,5 @@ class TestLoginSessions:
 
 
 def _session_of(browser: Any) -> int:
-    from allauth.usersessions.models import UserSession
-
     pk: int = UserSession.objects.get(session_key=browser.session.session_key).pk
     return pk

@@ -3,10 +3,12 @@
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.core.internal import ratelimit
+from django.apps import apps
 from django.conf import settings
 from django.core import mail
 from django.db import connections
@@ -239,3 +241,13 @@ def _ten_seconds_later(address: str) -> None:
 
 def test_the_cast_is_verified(owner: Person) -> None:
     assert EmailAddress.objects.get(user=owner.owner, primary=True, verified=True)
+
+
+def test_owners_from_before_addresses_were_known_get_theirs() -> None:
+    migration = import_module("accounts.migrations.0003_addresses_of_verified_owners")
+    old = Owner.objects.create_user(unique_email(), email_verified_at=timezone.now())
+    unverified = Owner.objects.create_user(unique_email())
+    for _ in range(2):
+        migration.add_addresses(apps, connections["system"].schema_editor())
+    assert EmailAddress.objects.get(user=old, verified=True, primary=True).email == old.email
+    assert not EmailAddress.objects.filter(user=unverified).exists()
