@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api import Logout, Me
 from mcp_gateway.connections import api as connections
+from memford.core.api.description import docs
 from memford.core.api.problems import no_such_route
 
 urlpatterns = [
@@ -16,5 +17,6 @@ urlpatterns = [
     path("connections", connections.Connections.as_view()),
     path("connections/<str:connection_id>", connections.OneConnection.as_view()),
     path("schema", SpectacularJSONAPIView.as_view()),
+    path("docs", docs, name="api-docs"),
     re_path(r"^(?P<path>.*)$", no_such_route),
 ]

@@ -223,6 +223,10 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "memford.core.api.description.link_operations",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "NoteStatus": "projects.models.Status",
         "StandardStatus": "projects.models.StandardStatus",

@@ -21,21 +21,21 @@ class NewProject(Body):
     """A new project."""
 
     name = Text(max_length=limits().project_name_max_chars)
-    description = Text(max_length=limits().project_description_max_chars, required=False)
+    description = Text(max_length=limits().project_description_max_chars, blank=True, required=False)
 
 
 class ProjectChange(Body):
     """What is to change of a project."""
 
     name = Text(max_length=limits().project_name_max_chars, required=False)
-    description = Text(max_length=limits().project_description_max_chars, required=False)
+    description = Text(max_length=limits().project_description_max_chars, blank=True, required=False)
 
 
 class NewNote(Body):
     """A new note by its owner."""
 
     content = Text(max_length=limits().content_max_chars)
-    source = Text(max_length=limits().source_max_chars, required=False, allow_null=True)  # type: ignore[assignment]
+    source = Text(max_length=limits().source_max_chars, blank=True, required=False, allow_null=True)  # type: ignore[assignment]
 
 
 class NoteChange(Body):
@@ -43,7 +43,7 @@ class NoteChange(Body):
 
     expected_revision = Number(min_value=1, max_value=REVISION_MAX)
     content = Text(max_length=limits().content_max_chars, required=False)
-    source = Text(max_length=limits().source_max_chars, required=False, allow_null=True)  # type: ignore[assignment]
+    source = Text(max_length=limits().source_max_chars, blank=True, required=False, allow_null=True)  # type: ignore[assignment]
     status = serializers.ChoiceField(choices=Status.choices, required=False)
 
 

@@ -5,11 +5,15 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from django.core.exceptions import RequestDataTooBig
+from drf_spectacular.drainage import set_override
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 BODY_MAX_BYTES: Final = 1_048_576
+
+STORABLE: Final = r"^[^\u0000]*$"
+STORABLE_AND_NOT_BLANK: Final = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 
 
 class StrictJSONParser(BaseParser):
@@ -68,12 +72,18 @@ def _unknown(names: set[str]) -> dict[str, list[str]]:
 
 
 class Text(serializers.CharField):
-    """Text exactly as it came: not trimmed, and no number or boolean taken for text. Services judge its length."""
+    """Text exactly as it came: not trimmed, and no number or boolean taken for text.
 
-    def __init__(self, **options: Any) -> None:
+    Its bounds are only described here; services judge them, in the words of T10. ``blank`` text may be empty.
+    """
+
+    def __init__(self, *, max_length: int | None = None, blank: bool = False, **options: Any) -> None:
         super().__init__(trim_whitespace=False, allow_blank=True, **options)
-        # What cannot be stored is refused by the services, in the words of T10.
         self.validators = []
+        described: dict[str, Any] = {"type": "string", "pattern": STORABLE if blank else STORABLE_AND_NOT_BLANK}
+        if max_length is not None:
+            described["maxLength"] = max_length
+        set_override(self, "field", described)
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text.
