@@ -2,7 +2,6 @@
 
 import copy
 import uuid
-from datetime import datetime
 from typing import Any, Final
 
 from hypothesis import HealthCheck, given, settings
@@ -15,14 +14,24 @@ from projects.models import Note, Standard
 from projects.selectors import note_history, read_memory
 from projects.services import write_note
 from tests.cast import Person, new_person
-from tests.projects.archive.scenes import HOSTILE, archive_of, lived_in, load, made, packed, read, without_ids
+from tests.projects.archive.scenes import (
+    BEGINNING,
+    HOSTILE,
+    archive_of,
+    lived_in,
+    load,
+    made,
+    packed,
+    read,
+    without_ids,
+)
 
 _CHARACTERS: Final = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 TEXTS: Final = (st.text(_CHARACTERS, min_size=1, max_size=40) | st.just(HOSTILE)).filter(
     lambda text: text.strip() != ""
 )
 LABELS: Final = st.none() | st.text(_CHARACTERS, max_size=20)
-TIMES: Final = st.datetimes(max_value=datetime.max.replace(year=2025)).map(
+TIMES: Final = st.datetimes(max_value=BEGINNING.replace(tzinfo=None)).map(
     lambda time: f"{time.isoformat(timespec='microseconds')}Z"
 )
 
