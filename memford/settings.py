@@ -37,6 +37,8 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",
+    "rest_framework",
+    "drf_spectacular",
 ]
 
 MIDDLEWARE = [
@@ -199,6 +201,37 @@ OAUTH2_PROVIDER = {
 }
 
 LOGIN_URL = "/accounts/login/"
+
+REST_FRAMEWORK = {
+    "EXCEPTION_HANDLER": "memford.core.api.problems.to_problem",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "URL_FORMAT_OVERRIDE": None,
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Memford",
+    "DESCRIPTION": "Everything an owner can do, for the workspace and for scripts of the owner's own browser.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVERS": [{"url": PUBLIC_URL}],
+    "SERVE_PUBLIC": True,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/api",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "memford.core.api.description.link_operations",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "NoteStatus": "projects.models.Status",
+        "StandardStatus": "projects.models.StandardStatus",
+    },
+}
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -10,5 +10,6 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("", include("accounts.urls")),
+    path("api/", include("memford.api_urls")),
     path("", include("mcp_gateway.authorization.urls")),
 ]

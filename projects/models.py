@@ -122,6 +122,12 @@ class Note(TenantModel, Changed):
                 condition=models.Q(status="active"),
                 name="note_active_by_seq",
             ),
+            # What an owner looks for among many: notes that were set aside (A1).
+            models.Index(
+                fields=["owner", "project", "status", "-seq"],
+                condition=~models.Q(status="active"),
+                name="note_set_aside_by_seq",
+            ),
         ]
 
     def __str__(self) -> str:

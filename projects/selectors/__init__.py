@@ -1,6 +1,6 @@
 """Everything that is read of projects, notes and standards."""
 
-from projects.selectors.history import NoteWording, StandardWording, note_history, standard_history
+from projects.selectors.history import NoteWording, StandardWording, note_history, original_wordings, standard_history
 from projects.selectors.lists import (
     assigned_standards,
     list_activity,
@@ -21,6 +21,7 @@ __all__ = [
     "list_projects",
     "list_standards",
     "note_history",
+    "original_wordings",
     "project_summary",
     "projects_using",
     "read_memory",

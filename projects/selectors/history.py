@@ -1,5 +1,6 @@
 """Histories: the wordings that were replaced, and the current one behind them (A2, A3)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -45,6 +46,17 @@ def note_history(*, owner_id: UUID, project_id: UUID | str, note_id: UUID | str)
     note = access.note_of(owner_id, project_id, note_id)
     replaced = NoteRevision.objects.filter(owner_id=owner_id, note=note, revision__lt=note.revision)
     return [*map(_note_wording, replaced.order_by("revision")), _note_wording(note)]
+
+
+def original_wordings(*, owner_id: UUID, notes: Iterable[Note]) -> dict[UUID, tuple[str, str | None]]:
+    """Return content and source as they were submitted, of those notes that were edited since (A1)."""
+    edited = [note.pk for note in notes if note.revision > 1]
+    if not edited:
+        return {}
+    first = NoteRevision.objects.filter(owner_id=owner_id, note_id__in=edited, revision=1)
+    return {
+        note_id: (content, source) for note_id, content, source in first.values_list("note_id", "content", "source")
+    }
 
 
 def _note_wording(row: Note | NoteRevision) -> NoteWording:
