@@ -103,10 +103,10 @@ def restore_project(*, owner_id: UUID, project_id: UUID, actor: Writer) -> None:
     """Bring a deleted project back, for an operator, while it is not erased (A8).
 
     Raises:
-        NotFound: There is no deleted project of this id and owner.
+        NotFound: There is no deleted project of this id and owner, or its erasure has begun.
     """
     lock_owner(owner_id)
-    deleted = Project.objects.filter(owner_id=owner_id, pk=project_id, deleted_at__isnull=False)
+    deleted = Project.objects.filter(owner_id=owner_id, pk=project_id, deleted_at__isnull=False, erasure_began_at=None)
     if not deleted.update(deleted_at=None):
         raise NotFound
     record_activity(owner_id=owner_id, project_id=project_id, tag=Tag.PROJECT_RESTORED, actor=actor)
