@@ -4,7 +4,7 @@ Closing only marks the owner: everything that lets somebody in asks for an activ
 that nobody is given half an account back; then upper floors erase what is theirs (``memford.core.erasure``).
 """
 
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
@@ -90,7 +90,7 @@ def erase_closed_accounts(*, at_once: int = ROWS_AT_ONCE) -> int:
 
 def _begin_next(tried: list[UUID]) -> UUID | None:
     """Mark the account that is due the longest, which then cannot be restored any more."""
-    parameters = {"retention": limits().deleted_project_retention_seconds, "tried": tried}
+    parameters: dict[str, Any] = {"retention": limits().deleted_project_retention_seconds, "tried": tried}
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(_BEGIN, parameters)
         row = cursor.fetchone()

@@ -10,7 +10,8 @@ from typing import Any, Final
 from uuid import UUID
 
 import structlog
-from django.db import Error, connections, models, transaction
+from django.db import Error, connections, transaction
+from django.db.models import ForeignObject, Model
 
 from accounts.activity import record_activity
 from memford.core.activity import Tag
@@ -74,6 +75,7 @@ _SHELF_ROWS: Final = (
            SELECT id FROM projects_standard WHERE owner_id = %(owner)s LIMIT %(most)s)""",
 )
 
+type Field = ForeignObject[Any, Any]
 Step = Callable[[UUID, UUID, int], int]
 
 
@@ -96,7 +98,8 @@ def erase_everything_of(owner_id: UUID, *, at_once: int = ROWS_AT_ONCE) -> bool:
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(_BEGIN_ALL, {"owner": owner_id})
     projects = Project.objects.using(SYSTEM).filter(owner_id=owner_id)
-    if not all([_erase_or_log(project_id, at_once) for project_id in projects.values_list("pk", flat=True)]):
+    unfinished = [pk for pk in projects.values_list("pk", flat=True) if not _erase_or_log(pk, at_once)]
+    if unfinished:
         return False
     for statement in _SHELF_ROWS:
         while True:
@@ -178,17 +181,18 @@ def _referring_steps() -> list[Step]:
     """
     relations = [relation.field for relation in Project._meta.related_objects]
     fields = [field for field in relations if field.model._meta.app_label != Project._meta.app_label]
-    return [
-        _referring_step(field) for field in sorted(fields, key=lambda field: len(field.model._meta.related_objects))
-    ]
+    return [_referring_step(field.model, field.name) for field in sorted(fields, key=_references)]
 
 
-def _referring_step(field: models.ForeignKey[Any, Any]) -> Step:
+def _references(field: Field) -> int:
+    return len(field.model._meta.related_objects)
+
+
+def _referring_step(model: type[Model], name: str) -> Step:
     def remove(project_id: UUID, owner_id: UUID, at_once: int) -> int:
-        rows = field.model._base_manager.using(SYSTEM)
-        ids = list(
-            rows.filter(**{field.name: project_id}).values_list("pk", flat=True)[: min(at_once, REFERRING_AT_ONCE)]
-        )
+        rows = model._base_manager.using(SYSTEM)
+        found = rows.filter(**{name: project_id}).values_list("pk", flat=True)
+        ids = list(found[: min(at_once, REFERRING_AT_ONCE)])
         rows.filter(pk__in=ids).delete()
         return len(ids)
 
