@@ -34,6 +34,9 @@ class Owner(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(max_length=254, unique=True)
     email_verified_at = models.DateTimeField(null=True, blank=True)
     is_active = models.BooleanField(default=True)
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # From here on nothing is restored any more.
+    erasure_began_at = models.DateTimeField(null=True, blank=True, editable=False)
     is_staff = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     # Standards belong to no project, so their stored text is counted here; notes are counted in their project.
@@ -47,6 +50,7 @@ class Owner(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("email"), name="owner_email_unique")]
+        indexes = [models.Index(fields=["closed_at"], condition=models.Q(closed_at__isnull=False), name="owner_closed")]
 
     def __str__(self) -> str:
         return self.email

@@ -295,6 +295,16 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 900,
         "options": {"expires": 900},
     },
+    "erase deleted projects": {
+        "task": "projects.erase_deleted_projects",
+        "schedule": 3600,
+        "options": {"expires": 3600},
+    },
+    "erase closed accounts": {
+        "task": "accounts.erase_closed_accounts",
+        "schedule": 3600,
+        "options": {"expires": 3600},
+    },
     "remove ended logins": {
         "task": "accounts.remove_ended_logins",
         "schedule": 3600,

@@ -67,6 +67,8 @@ class Project(models.Model):
     description = models.TextField(default="", blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    # From here on it cannot be restored any more (A8).
+    erasure_began_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     last_seq = models.BigIntegerField(default=0)
     # Each submission and each change that a reader can see.
@@ -80,7 +82,10 @@ class Project(models.Model):
     stored_bytes = models.BigIntegerField(default=0)
 
     class Meta:
-        indexes = [models.Index(fields=["owner", "created_at"], name="project_by_owner")]
+        indexes = [
+            models.Index(fields=["owner", "created_at"], name="project_by_owner"),
+            models.Index(fields=["deleted_at"], condition=models.Q(deleted_at__isnull=False), name="project_deleted"),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -49,6 +49,8 @@ class Pair:
 _CLAIM_CODE: Final = """
 UPDATE authorization_grant g SET consumed_at = clock_timestamp()
   FROM connections_connection c
+  JOIN projects_project p ON p.id = c.project_id AND p.deleted_at IS NULL
+  JOIN accounts_owner o ON o.id = c.owner_id AND o.is_active
  WHERE g.id = %(grant)s AND g.consumed_at IS NULL AND g.expires > clock_timestamp()
    AND c.id = g.connection_id AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp()
 RETURNING g.id
@@ -57,11 +59,13 @@ RETURNING g.id
 # Behind the row's lock, so that of parallel presentations each sees what those before it did.
 _PRESENT: Final = """
 SELECT r.siblings_issued, r.parent_id, r.token_family, r.connection_id, r.owner_id, r.application_id,
-       c.revoked_at IS NULL AND c.expires_at > clock_timestamp(),
+       c.revoked_at IS NULL AND c.expires_at > clock_timestamp() AND p.deleted_at IS NULL AND o.is_active,
        coalesce(r.successor_used_at < clock_timestamp() - make_interval(secs => %(grace)s), false),
        coalesce(r.last_used_at, r.created) < clock_timestamp() - make_interval(secs => %(idle)s)
   FROM authorization_refreshtoken r
   JOIN connections_connection c ON c.id = r.connection_id
+  JOIN projects_project p ON p.id = c.project_id
+  JOIN accounts_owner o ON o.id = c.owner_id
  WHERE r.id = %(token)s
    FOR NO KEY UPDATE OF r
 """

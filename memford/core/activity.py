@@ -26,3 +26,7 @@ class Tag(StrEnum):
     SECOND_FACTOR_ADDED = "second_factor_added"
     SECOND_FACTOR_REMOVED = "second_factor_removed"
     LOGIN_SESSIONS_ENDED = "login_sessions_ended"
+    PROJECT_IMPORTED = "project_imported"
+    PROJECT_ERASED = "project_erased"
+    ACCOUNT_CLOSED = "account_closed"
+    ACCOUNT_RESTORED = "account_restored"

@@ -40,6 +40,11 @@ class Limits(BaseSettings):
     page_max_notes: int = Field(100, ge=1, le=100)
     page_max_content_bytes: int = Field(512 * KIB, ge=1)
 
+    # What an archive may hold that is imported
+    archive_max_bytes: int = Field(256 * MIB, ge=1_024)
+    # One note or standard with all its revisions, as JSON: what an import holds in memory at once.
+    archive_element_max_chars: int = Field(32 * MIB, ge=1_024)
+
     # How long things live
     authorization_code_life_seconds: int = Field(60, ge=1)
     access_token_life_seconds: int = Field(3_600, ge=1)

@@ -1,10 +1,11 @@
 """Who is calling: the connection that a credential stands for, and the writer it signs as."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
-WriterKind = Literal["owner", "oauth", "key"]
+NOBODY: Final = UUID(int=0)
+WriterKind = Literal["owner", "oauth", "key", "operator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,11 @@ class Writer:
     def owner(cls, owner_id: UUID, name: str) -> "Writer":
         """Return the owner's own hand, as it writes in the workspace."""
         return cls(kind="owner", id=owner_id, name=name, account_id=owner_id)
+
+    @classmethod
+    def operator(cls, name: str) -> "Writer":
+        """Return an operator's hand, or a task's, as the activity log names it; it writes no note."""
+        return cls(kind="operator", id=NOBODY, name=name, account_id=NOBODY)
 
 
 @dataclass(frozen=True, slots=True)

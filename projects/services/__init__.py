@@ -6,6 +6,7 @@ concerns standards), then projects, then notes or standards.
 """
 
 from projects.services.assignments import assign_standards
+from projects.services.erasure import erase_deleted_projects
 from projects.services.notes import NoteReceipt, revise_note, write_note
 from projects.services.projects import change_project, create_project, delete_project, restore_project
 from projects.services.standards import create_standard, revise_standard
@@ -17,6 +18,7 @@ __all__ = [
     "create_project",
     "create_standard",
     "delete_project",
+    "erase_deleted_projects",
     "restore_project",
     "revise_note",
     "revise_standard",

@@ -18,11 +18,13 @@ from projects.models import Project
 from projects.services.rules import UNSET, Unset, lock_owner, refuse
 
 
-def _check_name(name: str) -> str | None:
+def check_name(name: str) -> str | None:
+    """Say why a project's name is not acceptable."""
     return check_text(name, max_chars=limits().project_name_max_chars, required=True)
 
 
-def _check_description(description: str) -> str | None:
+def check_description(description: str) -> str | None:
+    """Say why a project's description is not acceptable."""
     return check_text(description, max_chars=limits().project_description_max_chars)
 
 
@@ -34,7 +36,7 @@ def create_project(*, owner_id: UUID, name: str, actor: Writer, description: str
         InvalidArguments: The name or description is not acceptable.
         QuotaExceeded: The owner has as many projects as allowed.
     """
-    refuse({"name": _check_name(name), "description": _check_description(description)})
+    refuse({"name": check_name(name), "description": check_description(description)})
     owner = lock_owner(owner_id)
     most = limits().projects_per_owner_max
     if access.live_projects(owner_id).count() >= most:
@@ -61,10 +63,10 @@ def change_project(
     """
     changes: dict[str, str] = {}
     if not isinstance(name, Unset):
-        refuse({"name": _check_name(name)})
+        refuse({"name": check_name(name)})
         changes["name"] = name
     if not isinstance(description, Unset):
-        refuse({"description": _check_description(description)})
+        refuse({"description": check_description(description)})
         changes["description"] = description
     project = access.project_of(owner_id, project_id)
     if not changes:
@@ -101,10 +103,10 @@ def restore_project(*, owner_id: UUID, project_id: UUID, actor: Writer) -> None:
     """Bring a deleted project back, for an operator, while it is not erased (A8).
 
     Raises:
-        NotFound: There is no deleted project of this id and owner.
+        NotFound: There is no deleted project of this id and owner, or its erasure has begun.
     """
     lock_owner(owner_id)
-    deleted = Project.objects.filter(owner_id=owner_id, pk=project_id, deleted_at__isnull=False)
+    deleted = Project.objects.filter(owner_id=owner_id, pk=project_id, deleted_at__isnull=False, erasure_began_at=None)
     if not deleted.update(deleted_at=None):
         raise NotFound
     record_activity(owner_id=owner_id, project_id=project_id, tag=Tag.PROJECT_RESTORED, actor=actor)

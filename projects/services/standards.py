@@ -20,11 +20,13 @@ from projects.models import Project, Standard, StandardAssignment, StandardRevis
 from projects.services.rules import UNSET, Unset, check_quota, lock_owner, refuse, stored_size
 
 
-def _check_title(title: str) -> str | None:
+def check_title(title: str) -> str | None:
+    """Say why a standard's title is not acceptable."""
     return check_text(title, max_chars=limits().standard_title_max_chars, required=True)
 
 
-def _check_content(content: str) -> str | None:
+def check_standard_content(content: str) -> str | None:
+    """Say why a standard's content is not acceptable."""
     return check_text(content, max_chars=limits().standard_content_max_chars, required=True)
 
 
@@ -54,7 +56,7 @@ def create_standard(*, owner_id: UUID, title: str, content: str, actor: Writer) 
         InvalidArguments: The title or content is not acceptable.
         QuotaExceeded: The owner's storage is full.
     """
-    refuse({"title": _check_title(title), "content": _check_content(content)})
+    refuse({"title": check_title(title), "content": check_standard_content(content)})
     owner = lock_owner(owner_id)
     _store(owner, stored_size(title, content))
     standard = Standard.objects.create(
@@ -149,10 +151,10 @@ def _standard_changes(title: str | Unset, content: str | Unset, status: str | Un
     problems: dict[str, str | None] = {}
     changes: dict[str, Any] = {}
     if not isinstance(title, Unset):
-        problems["title"] = _check_title(title)
+        problems["title"] = check_title(title)
         changes["title"] = title
     if not isinstance(content, Unset):
-        problems["content"] = _check_content(content)
+        problems["content"] = check_standard_content(content)
         changes["content"] = content
     if not isinstance(status, Unset):
         known = StandardStatus.values

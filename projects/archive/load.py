@@ -1,0 +1,444 @@
+"""Importing an archive: looked through to its end first, then stored in one transaction, or not at all.
+
+Both times the file is read piece by piece, so that memory holds one note with its revisions and one lot of rows.
+"""
+
+import io
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from typing import Any, BinaryIO, Final, cast
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from accounts.activity import record_activity
+from accounts.models import Owner
+from memford.core.activity import Tag
+from memford.core.errors import InvalidArguments, QuotaExceeded
+from memford.core.limits import limits
+from memford.core.principal import Writer
+from projects import access
+from projects.archive.fields import Fields, Problem, Problems
+from projects.archive.form import COUNTS
+from projects.archive.parts import (
+    ArchivedNote,
+    ArchivedProject,
+    ArchivedStandard,
+    By,
+    Wording,
+    check_line,
+    counts_of,
+    note_of,
+    project_of,
+    standard_of,
+)
+from projects.archive.reader import Unreadable, read_parts
+from projects.models import Note, NoteRevision, Project, Standard, StandardAssignment, StandardRevision
+from projects.services.rules import check_quota, lock_owner
+
+ROWS_AT_ONCE: Final = 500
+BYTES_AT_ONCE: Final = 4_194_304
+COPIED_AT_ONCE: Final = 262_144
+REFUSED: Final = "The archive cannot be imported, and nothing was stored. What is named here must be corrected first."
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import did, or would do where ``project_id`` is ``None``.
+
+    ``problems`` holds at most twenty; there are none where something was stored.
+    """
+
+    project_id: UUID | None
+    project_name: str
+    notes: int
+    note_revisions: int
+    standards_new: int
+    standards_reused: int
+    stored_bytes: int
+    sha256: str
+    problems: list[Problem]
+
+
+@dataclass
+class _Known:
+    """What is kept of a standard until it is decided whether the owner has it already."""
+
+    id: UUID
+    title: str
+    content: str
+    status: str
+    size: int
+
+
+class Identities:
+    """Under which ids an import keeps those who wrote, so that nobody takes another account's identity on."""
+
+    def __init__(self, owner_id: UUID) -> None:
+        self._owner_id = owner_id
+
+    def account(self, id_: UUID) -> UUID:
+        """Return the owner's own account id as it is, and for any other one that no account can have.
+
+        Accounts have random ids (version 4). Another's is replaced by a derived one (version 5), the same for the same
+        account; one that is derived already stays, so that a second import changes nothing.
+        """
+        return id_ if id_ == self._owner_id or id_.version == 5 else uuid.uuid5(self._owner_id, str(id_))
+
+    def of(self, by: By) -> UUID:
+        """Return the id of who wrote; that of an owner is an account's."""
+        return self.account(by.id) if by.kind == "owner" else by.id
+
+    def columns(self, by: By) -> dict[str, Any]:
+        """Return who changed something, as it is stored."""
+        return {"changed_by_kind": by.kind, "changed_by_id": self.of(by), "changed_by_name": by.name}
+
+
+@dataclass
+class _Survey:
+    """What the first reading of an archive found."""
+
+    identities: Identities
+    project: ArchivedProject = field(default_factory=lambda: ArchivedProject(uuid.UUID(int=0), "", ""))
+    counts: dict[str, int] = field(default_factory=dict)
+    found: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    note_bytes: int = 0
+    standards: list[_Known] = field(default_factory=list)
+    sha256: str = ""
+    problems: Problems = field(default_factory=Problems)
+    _checkpoints: set[bytes] = field(default_factory=set)
+
+    def claims_again(self, checkpoint_id: UUID, writer_id: UUID) -> bool:
+        """Take a checkpoint for a writer, and say whether it was taken before."""
+        # Digests, so that half a million of them fit into memory.
+        key = blake2b(writer_id.bytes + checkpoint_id.bytes, digest_size=16).digest()
+        known = key in self._checkpoints
+        self._checkpoints.add(key)
+        return known
+
+
+def import_project(*, owner_id: UUID, actor: Writer, archive: bytes | BinaryIO, dry_run: bool = False) -> ImportResult:
+    """Make a new project of an archive, or with ``dry_run`` say what would become of it and store nothing.
+
+    Notes and standards that are made get new ids; a standard that the owner has with the same title, content and status
+    is given to the project instead of a copy. Account ids of others are replaced (docs/archive.md). A dry run raises
+    nothing for what the archive holds: it returns the problems.
+
+    Raises:
+        InvalidArguments: The archive is not acceptable; ``fields`` names the places.
+        NotFound: There is no such owner.
+        QuotaExceeded: The owner has as many projects as allowed, or the storage would not suffice.
+    """
+    with _seekable(archive) as file:
+        survey = _survey(file, Identities(owner_id))
+        if dry_run:
+            return _foresee(owner_id, survey)
+        if survey.problems:
+            raise InvalidArguments({found.place: found.problem for found in survey.problems.found}, REFUSED)
+        file.seek(0)
+        return _store(owner_id, actor, file, survey)
+
+
+@contextmanager
+def _seekable(archive: bytes | BinaryIO) -> Iterator[BinaryIO]:
+    """Give a file that can be read twice; an upload that cannot is copied first, as far as it may be long."""
+    if isinstance(archive, bytes):
+        yield io.BytesIO(archive)
+    elif archive.seekable():
+        archive.seek(0)
+        yield archive
+    else:
+        with tempfile.TemporaryFile() as copy:
+            _copy(archive, cast("BinaryIO", copy), limits().archive_max_bytes + 1)
+            copy.seek(0)
+            yield cast("BinaryIO", copy)
+
+
+def _copy(source: BinaryIO, target: BinaryIO, most: int) -> None:
+    while most > 0 and (data := source.read(min(most, COPIED_AT_ONCE))):
+        target.write(data)
+        most -= len(data)
+
+
+def _survey(file: BinaryIO, identities: Identities) -> _Survey:
+    """Read an archive to its end and find what is wrong with it."""
+    survey = _Survey(identities)
+    try:
+        for section, index, value in read_parts(file):
+            if section == "notes":
+                _survey_note(survey, note_of(value, index, survey.problems))
+            else:
+                _survey_part(survey, section, index, value)
+    except Unreadable as end:
+        survey.problems.tell(end.place, end.problem)
+        return survey
+    _compare_counts(survey)
+    _check_assigned(survey)
+    return survey
+
+
+def _survey_part(survey: _Survey, section: str, index: int, value: Any) -> None:
+    if section == "activity":
+        check_line(value, index, survey.problems)
+        survey.found["activity"] += 1
+    elif section == "standards":
+        _survey_standard(survey, standard_of(value, index, survey.problems))
+    elif section == "project":
+        survey.project = project_of(value, survey.problems)
+    elif section == "counts":
+        survey.counts = counts_of(value, survey.problems)
+    elif section == "exported_at":
+        Fields({section: value}, "archive", [section], survey.problems).time(section)
+    elif section == "sha256":
+        survey.sha256 = value
+
+
+def _survey_note(survey: _Survey, note: ArchivedNote) -> None:
+    survey.found["notes"] += 1
+    survey.found["note_revisions"] += len(note.wordings)
+    survey.note_bytes += note.size
+    if note.checkpoint_id is not None and survey.claims_again(note.checkpoint_id, survey.identities.of(note.writer)):
+        place = f"notes[{note.seq - 1}].checkpoint_id"
+        survey.problems.tell(place, "stands at an earlier note of the same writer already")
+
+
+def _survey_standard(survey: _Survey, standard: ArchivedStandard) -> None:
+    survey.found["standards"] += 1
+    survey.found["standard_revisions"] += len(standard.wordings)
+    if standard.wordings and len(survey.standards) <= limits().assigned_standards_max:
+        last = standard.wordings[-1]
+        survey.standards.append(_Known(standard.id, last.label or "", last.content, last.status, standard.size))
+
+
+def _compare_counts(survey: _Survey) -> None:
+    for name, found in survey.found.items():
+        if survey.counts.get(name) != found:
+            survey.problems.tell(f"counts.{name}", f"is {survey.counts.get(name)}, and the content holds {found}")
+
+
+def _check_assigned(survey: _Survey) -> None:
+    """Hold the standards against what one project may be given (part 1)."""
+    most = limits()
+    if survey.found["standards"] > most.assigned_standards_max:
+        survey.problems.tell(
+            "standards", f"are {survey.found['standards']}; at most {most.assigned_standards_max} are accepted"
+        )
+    held = sum(len(standard.title) + len(standard.content) for standard in survey.standards)
+    if held > most.assigned_standards_max_chars:
+        problem = f"hold {held} code points; at most {most.assigned_standards_max_chars} are accepted"
+        survey.problems.tell("standards", problem)
+
+
+def _foresee(owner_id: UUID, survey: _Survey) -> ImportResult:
+    """Say what an import would do now; meanwhile others may change what the answer depends on."""
+    owner = Owner.objects.get(pk=owner_id)
+    own = _find_own(owner_id, survey.standards)
+    result = _result(survey, own)
+    checks: list[Callable[[], None]] = [
+        partial(_check_number, owner_id),
+        partial(check_quota, owner, result.stored_bytes),
+    ]
+    for check in checks:
+        try:
+            check()
+        except QuotaExceeded as error:
+            survey.problems.tell("archive", error.message)
+    return replace(result, problems=survey.problems.found)
+
+
+def _result(survey: _Survey, own: list[UUID | None], project_id: UUID | None = None) -> ImportResult:
+    made = [standard.size for standard, existing in zip(survey.standards, own, strict=True) if existing is None]
+    return ImportResult(
+        project_id=project_id,
+        project_name=survey.project.name,
+        notes=survey.found["notes"],
+        note_revisions=survey.found["note_revisions"],
+        standards_new=len(made),
+        standards_reused=len(own) - len(made),
+        stored_bytes=survey.note_bytes + sum(made),
+        sha256=survey.sha256,
+        problems=[],
+    )
+
+
+def _check_number(owner_id: UUID) -> None:
+    most = limits().projects_per_owner_max
+    if access.live_projects(owner_id).count() >= most:
+        raise QuotaExceeded(f"An account has at most {most} projects. Delete one that is no longer needed.")
+
+
+def _find_own(owner_id: UUID, standards: list[_Known]) -> list[UUID | None]:
+    """Find for each archived standard one of the owner's that agents would read alike; none is taken twice.
+
+    The one that has the archive's id comes first, else the oldest.
+    """
+    alike = Q(pk__in=[])
+    for standard in standards:
+        alike |= Q(title=standard.title, content=standard.content, status=standard.status)
+    rows = Standard.objects.filter(alike, owner_id=owner_id).order_by("created_at", "id")
+    free: dict[tuple[str, str, str], list[UUID]] = {}
+    for row in rows:
+        free.setdefault((row.title, row.content, row.status), []).append(row.pk)
+    found: list[UUID | None] = []
+    for standard in standards:
+        candidates = free.get((standard.title, standard.content, standard.status), [])
+        taken = standard.id if standard.id in candidates else next(iter(candidates), None)
+        if taken is not None:
+            candidates.remove(taken)
+        found.append(taken)
+    return found
+
+
+@transaction.atomic
+def _store(owner_id: UUID, actor: Writer, file: BinaryIO, survey: _Survey) -> ImportResult:
+    owner = lock_owner(owner_id)
+    _check_number(owner_id)
+    own = _find_own(owner_id, survey.standards)
+    result = _result(survey, own, uuid.uuid4())
+    check_quota(owner, result.stored_bytes)
+    project = _make_project(owner, survey, result)
+    store = _Store(owner_id, project, own)
+    for section, index, value in read_parts(file):
+        if section == "notes":
+            store.note(note_of(value, index, survey.problems))
+        elif section == "standards":
+            store.standard(index, standard_of(value, index, survey.problems))
+    store.finish()
+    if survey.problems:
+        raise InvalidArguments({"archive": "changed while it was read"}, REFUSED)
+    record_activity(
+        owner_id=owner_id,
+        project_id=project.pk,
+        tag=Tag.PROJECT_IMPORTED,
+        actor=actor,
+        notes=result.notes,
+        standards=result.standards_new + result.standards_reused,
+        archive_project_id=str(survey.project.id),
+        archive_sha256=result.sha256,
+    )
+    return result
+
+
+def _make_project(owner: Owner, survey: _Survey, result: ImportResult) -> Project:
+    Owner.objects.filter(pk=owner.pk).update(
+        standards_bytes=F("standards_bytes") + result.stored_bytes - survey.note_bytes
+    )
+    given = 1 if survey.standards else 0
+    return Project.objects.create(
+        id=result.project_id,
+        owner=owner,
+        name=survey.project.name,
+        description=survey.project.description,
+        last_seq=result.notes,
+        memory_revision=result.notes,
+        notes_count=result.notes,
+        stored_bytes=survey.note_bytes,
+        standards_revision=given,
+        assignment_revision=given,
+    )
+
+
+class _Store:
+    """Makes rows of an archive's parts and inserts them lot by lot."""
+
+    def __init__(self, owner_id: UUID, project: Project, own: list[UUID | None]) -> None:
+        self._owner_id = owner_id
+        self._identities = Identities(owner_id)
+        self._project = project
+        self._own = own
+        self._notes: list[Note] = []
+        self._revisions: list[NoteRevision] = []
+        self._bytes = 0
+
+    def note(self, note: ArchivedNote) -> None:
+        """Keep a note until the lot is full."""
+        last = note.wordings[-1]
+        row = Note(
+            id=uuid.uuid4(),
+            owner_id=self._owner_id,
+            project=self._project,
+            seq=note.seq,
+            content=last.content,
+            content_bytes=len(last.content.encode()),
+            source=last.label,
+            status=last.status,
+            revision=last.revision,
+            received_at=note.received_at,
+            updated_at=last.changed_at,
+            writer_kind=note.writer.kind,
+            writer_id=self._identities.of(note.writer),
+            writer_name=note.writer.name,
+            writer_account_id=self._identities.account(note.account_id),
+            checkpoint_id=note.checkpoint_id,
+            **self._identities.columns(last.changed_by),
+        )
+        self._notes.append(row)
+        self._revisions += [self._revision(row, wording) for wording in note.wordings[:-1]]
+        self._bytes += note.size
+        if len(self._notes) + len(self._revisions) >= ROWS_AT_ONCE or self._bytes >= BYTES_AT_ONCE:
+            self.finish()
+
+    def _revision(self, note: Note, wording: Wording) -> NoteRevision:
+        return NoteRevision(
+            owner_id=self._owner_id,
+            note=note,
+            project=self._project,
+            revision=wording.revision,
+            content=wording.content,
+            source=wording.label,
+            status=wording.status,
+            changed_at=wording.changed_at,
+            **self._identities.columns(wording.changed_by),
+        )
+
+    def finish(self) -> None:
+        """Insert what is kept."""
+        Note.objects.bulk_create(self._notes, batch_size=ROWS_AT_ONCE)
+        NoteRevision.objects.bulk_create(self._revisions, batch_size=ROWS_AT_ONCE)
+        self._notes, self._revisions, self._bytes = [], [], 0
+
+    def standard(self, index: int, standard: ArchivedStandard) -> None:
+        """Give the project a standard: the owner's own where there is one alike, else a new one with its history."""
+        existing = self._own[index]
+        StandardAssignment.objects.create(
+            owner_id=self._owner_id,
+            project=self._project,
+            standard_id=existing or self._new_standard(standard).pk,
+            position=index,
+        )
+
+    def _new_standard(self, standard: ArchivedStandard) -> Standard:
+        last = standard.wordings[-1]
+        row = Standard.objects.create(
+            owner_id=self._owner_id,
+            title=last.label or "",
+            content=last.content,
+            status=last.status,
+            revision=last.revision,
+            created_at=standard.created_at,
+            updated_at=last.changed_at,
+            **self._identities.columns(last.changed_by),
+        )
+        StandardRevision.objects.bulk_create(
+            (
+                StandardRevision(
+                    owner_id=self._owner_id,
+                    standard=row,
+                    revision=wording.revision,
+                    title=wording.label or "",
+                    content=wording.content,
+                    status=wording.status,
+                    changed_at=wording.changed_at,
+                    **self._identities.columns(wording.changed_by),
+                )
+                for wording in standard.wordings[:-1]
+            ),
+            batch_size=ROWS_AT_ONCE,
+        )
+        return row
