@@ -18,7 +18,16 @@ LOOKS = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1000, "height": 800}},
     "phone": {"color_scheme": "dark", "viewport": {"width": 340, "height": 700}},
 }
-STRANGERS = ["/", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/sign-in/x", "/invitation/x"]
+STRANGERS = [
+    "/",
+    "/docs",
+    "/api/docs",
+    "/accounts/login/",
+    "/accounts/signup/",
+    "/accounts/password/reset/",
+    "/sign-in/x",
+    "/invitation/x",
+]
 STRANGERS += [
     "/accounts/password/reset/done/",
     "/accounts/password/reset/key/1-x-y/",

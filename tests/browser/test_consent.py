@@ -1,0 +1,200 @@
+"""Consent in a real browser, under our own policy, back to every kind of client (O3, O5, W4)."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from accounts.services import ensure_owner
+from mcp_gateway.connections.models import Connection
+from tests.browser.conftest import Mailbox
+from tests.browser.steps import PASSWORD, elsewhere, sign_in, sign_up
+from tests.browser.test_looks import LOOKS, Look, look
+from tests.cast import Person, unique_email
+from tests.live import LiveServer, wait_until
+from tests.oauth import OAuthClient, query_of
+
+__all__ = ["look"]
+
+
+@pytest.fixture
+def person() -> Person:
+    """An owner with a password and a project."""
+    return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
+
+
+@dataclass
+class Listener:
+    """A client's own port, on which it waits for the browser."""
+
+    url: str
+    heard: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def listening() -> Iterator[Listener]:
+    """Wait for the browser on a free port of the loopback interface."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.startswith("/callback"):
+                listener.heard.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>Back</title><h1>You may close this window</h1>")
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        listener = Listener(f"http://127.0.0.1:{server.server_port}/callback")
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield listener
+        server.shutdown()
+        thread.join(5)
+
+
+def approve(page: Any, *, project: str = "Lighthouse") -> None:
+    """Pick a project and approve."""
+    page.get_by_role("heading", name="use a project?").wait_for()
+    page.get_by_label(project).check()
+    page.get_by_role("button", name="Approve").click()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_a_loopback_port_is_reached(new_page: Any, site: LiveServer, person: Person, script: bool) -> None:
+    page = new_page(java_script_enabled=script)
+    with listening() as listener:
+        client = OAuthClient(site.url, listener.url)
+        sign_in(page, person.owner.email, at=client.ask())
+        approve(page)
+        page.get_by_role("heading", name="You may close this window").wait_for()
+        query = query_of(listener.heard[0])
+    assert (query["state"], query["iss"]) == ("a state & more", site.url)
+    assert client.exchange(query["code"]).status_code == 200
+
+
+def test_an_https_address_is_reached(new_page: Any, site: LiveServer, person: Person) -> None:
+    page = new_page()
+    client = OAuthClient(site.url, "https://client.example/cb")
+    # Nobody answers at that name here; the browser's own request is what counts.
+    page.route(
+        "https://client.example/**", lambda route: route.fulfill(body="<h1>Arrived</h1>", content_type="text/html")
+    )
+    sign_in(page, person.owner.email, at=client.ask())
+    approve(page)
+    page.get_by_role("heading", name="Arrived").wait_for()
+    assert query_of(page.url)["iss"] == site.url
+
+
+def test_a_scheme_of_the_clients_own_is_handed_over(new_page: Any, site: LiveServer, person: Person) -> None:
+    page = new_page()
+    client = OAuthClient(site.url, "cursor://anysphere.cursor-retrieval/oauth/callback")
+    sign_in(page, person.owner.email, at=client.ask())
+    answers: list[Any] = []
+    page.on("response", lambda response: answers.append(response) if response.request.method == "POST" else None)
+    approve(page)
+    wait_until(lambda: page.wait_for_timeout(50) or answers, what="the answer to the form")
+    assert answers[0].status == 303
+    assert answers[0].headers["location"].startswith("cursor://anysphere.cursor-retrieval/oauth/callback?code=")
+    # The policy let it go: a refusal would stand in the console, and fail this test.
+    page.wait_for_timeout(300)
+
+
+def test_an_address_that_was_not_validated_is_held_back_by_the_policy(
+    chromium: Any, site: LiveServer, person: Person
+) -> None:
+    # A page of its own: this one is meant to complain.
+    context = chromium.new_context(base_url=site.url)
+    page = context.new_page()
+    with listening() as listener, listening() as other:
+        client = OAuthClient(site.url, listener.url)
+        sign_in(page, person.owner.email, at=client.ask())
+        page.get_by_role("heading", name="use a project?").wait_for()
+        held = page.evaluate(
+            """url => new Promise(resolve => {
+                document.addEventListener("securitypolicyviolation", event => resolve(event.effectiveDirective));
+                const form = document.createElement("form");
+                form.action = url;
+                document.body.append(form);
+                form.submit();
+            })""",
+            other.url,
+        )
+    context.close()
+    assert held == "form-action"
+    assert other.heard == []
+
+
+def test_denying_is_told_to_the_client(new_page: Any, site: LiveServer, person: Person) -> None:
+    page = new_page()
+    with listening() as listener:
+        client = OAuthClient(site.url, listener.url)
+        sign_in(page, person.owner.email, at=client.ask())
+        page.get_by_role("button", name="Deny").click()
+        page.get_by_role("heading", name="You may close this window").wait_for()
+        assert query_of(listener.heard[0])["error"] == "access_denied"
+    assert elsewhere(lambda: Connection.objects.filter(client__client_id=client.id).count()) == 0
+
+
+def test_the_keyboard_is_enough(new_page: Any, site: LiveServer, person: Person) -> None:
+    elsewhere(lambda: person.new_project("Second"))
+    page = new_page()
+    with listening() as listener:
+        client = OAuthClient(site.url, listener.url)
+        sign_in(page, person.owner.email, at=client.ask())
+        page.get_by_label("Lighthouse").focus()
+        assert not page.get_by_label("Lighthouse").is_checked()
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowDown")
+        assert page.get_by_label("Second").is_checked()
+        for _ in range(3):
+            page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.value") == "approve"
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="You may close this window").wait_for()
+    project = elsewhere(lambda: Connection.objects.get(client__client_id=client.id).project.name)
+    assert project == "Second"
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_signing_up_and_verifying_resume_the_request(
+    new_page: Any, site: LiveServer, mailbox: Mailbox, script: bool
+) -> None:
+    page, address = new_page(java_script_enabled=script), unique_email()
+    with listening() as listener:
+        client = OAuthClient(site.url, listener.url)
+        page.goto(client.ask())
+        page.get_by_role("link", name="Sign up").click()
+        sign_up(page, mailbox, address, at=page.url)
+        page.get_by_role("heading", name="use a project?").wait_for()
+        assert page.get_by_label("A new project").is_checked(), "there is no other yet"
+        page.get_by_label("Name of the new project").fill("Made on the way")
+        page.get_by_role("button", name="Approve").click()
+        page.get_by_role("heading", name="You may close this window").wait_for()
+        assert "code" in query_of(listener.heard[0])
+    made = elsewhere(lambda: Connection.objects.get(client__client_id=client.id).project)
+    assert made.name == "Made on the way"
+
+
+@pytest.mark.parametrize("kind", LOOKS)
+def test_the_pages_look_right(new_page: Any, look: Look, site: LiveServer, person: Person, kind: str) -> None:
+    elsewhere(lambda: person.new_project("A project with a rather long name that has to be wrapped on a phone"))
+    client = OAuthClient(site.url, metadata={"client_name": "W" * 100})
+    page = new_page(**LOOKS[kind])
+    sign_in(page, person.owner.email, at=client.ask())
+    page.get_by_role("heading", name="use a project?").wait_for()
+    look(page)
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("alert").first.wait_for()
+    look(page)
+    page.goto(client.ask(client_id="unknown"))
+    look(page)
+    page.goto(client.ask(redirect_uri="https://evil.example/"))
+    look(page)
