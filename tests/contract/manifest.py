@@ -239,6 +239,7 @@ PROVED: Final[dict[str, list[str]]] = {
     "A8": [
         f"{API}::TestProjects.test_deleting_ends_its_agents",
         f"{SERVICES}::TestProjects.test_a_deleted_project_is_gone_and_can_be_restored",
+        "projects/test_erasure.py",
     ],
     "W1": [
         SIGN_UP,
@@ -246,6 +247,11 @@ PROVED: Final[dict[str, list[str]]] = {
         "accounts/test_passwords.py",
         "accounts/test_second_factor.py",
         "accounts/test_malformed.py",
+        "accounts/test_closing.py",
+        "projects/archive/test_export.py",
+        "projects/archive/test_import.py",
+        "projects/archive/test_round_trip.py",
+        "projects/archive/test_documented.py",
         "browser/test_accounts.py",
     ],
     "W4": [
@@ -267,6 +273,8 @@ PROVED: Final[dict[str, list[str]]] = {
         "mcp_gateway/test_session_removal.py",
         f"{OAUTH}/test_cleaning.py",
         "accounts/test_removal.py",
+        "accounts/test_closing.py",
+        "projects/test_erasure.py",
         "memford/test_periodic_work.py",
     ],
     "S3": ["contract/test_manifest.py::test_the_makefile_has_what_the_contract_names"],
@@ -275,12 +283,10 @@ PROVED: Final[dict[str, list[str]]] = {
 PARTLY: Final[dict[str, str]] = {
     "G8": "call limits come with the issue on operations",
     "O3": "the limit of registrations comes with the issue on operations",
-    "A8": "deletion and restoring; erasure comes later",
-    "W1": "exporting everything and deleting the account come with the workspace",
+    "W1": "exporting and deleting the account as services; their pages come with the workspace",
     "W4": "the account's pages and consent; content comes with the workspace",
     "P2": "/healthz and /readyz; metrics come later",
     "P4": "settings; call limits and their fallback come later",
-    "P3": "sessions, sign-in and the authorization server; deleted projects come later",
 }
 
 OPEN: Final[dict[str, str]] = {
