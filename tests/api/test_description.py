@@ -71,7 +71,7 @@ def test_no_call_within_or_without_the_description_breaks_it(api: Caller, tmp_pa
         f"--header=Cookie: sessionid={api.cookie}",
         f"--checks={','.join(CHECKS)}",
         "--exclude-operation-id=signOut",
-        "--max-examples=8",
+        "--max-examples=5",
         "--seed=1",
         "--continue-on-failure",
         "--suppress-health-check=all",

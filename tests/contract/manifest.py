@@ -211,6 +211,7 @@ PROVED: Final[dict[str, list[str]]] = {
         "api/test_bounds.py",
         "api/test_description.py",
         f"{API}::TestDoor.test_a_change_needs_the_public_origin",
+        "api/test_archives.py",
         f"{API}::TestDoor.test_no_credential_of_an_agent_opens_it",
     ],
     "A5": [f"{API}::TestAccess.test_a_key_is_shown_once_and_revoked_at_once"],

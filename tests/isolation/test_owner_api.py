@@ -30,7 +30,7 @@ BODIES: dict[str, dict[str, Any]] = {
 # Routes without an id show or make what is the caller's own.
 OWN = {
     "GET me", "POST logout", "GET projects", "POST projects", "GET standards", "POST standards", "GET tokens",
-    "POST tokens", "GET connections",
+    "POST tokens", "GET connections", "POST projects/import",
 }  # fmt: skip
 PUBLIC = {"GET schema", "GET docs"}
 
