@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.conformance.authorization import AUTHORIZATION, run_authorization
 from tests.conformance.expectations import expected_file, read_expectations
 from tests.conformance.node import ConformanceError, Node, find_node, install_suite
 from tests.conformance.proxy import bearer_proxy
@@ -55,6 +56,9 @@ def _measure_all(options: argparse.Namespace, node: Node, entry: Path) -> list[M
         logging.disable(logging.WARNING)
         for run in [options.run] if options.run else [PRODUCT, FIXTURES]:
             with serving(run) as server:
+                if run == PRODUCT and options.requirements is None:
+                    all_measured.append(_measure_authorization(node, entry, server.url, folder / AUTHORIZATION))
+                    print(f"\n{details(all_measured[-1])}", flush=True)
                 for revision in [options.requirements] if options.requirements else REVISIONS:
                     measured = asyncio.run(_measure(node, entry, run, revision, server.url, folder / run / revision))
                     print(f"\n{details(measured)}", flush=True)
@@ -74,6 +78,14 @@ async def _measure(node: Node, entry: Path, run: str, revision: str, url: str, f
     if verdict.ok and not outcome.agrees:
         verdict.unexpected.append(("the suite's own judgement", "it finds fault where this one does not"))
     return Measured(run, revision, verdict, time.monotonic() - begin)
+
+
+def _measure_authorization(node: Node, entry: Path, url: str, folder: Path) -> Measured:
+    """Hold the authorization server against the suite."""
+    begin = time.monotonic()
+    expectations = read_expectations(expected_file(PRODUCT, AUTHORIZATION))
+    verdict = judge(run_authorization(node, entry, url, folder), expectations)
+    return Measured(PRODUCT, AUTHORIZATION, verdict, time.monotonic() - begin)
 
 
 def _new_key() -> str:

@@ -70,8 +70,13 @@ def _results(said: str, folder: Path) -> dict[str, list[Check]]:
     count = _COUNT.search(said)
     if count is None or len(scenarios) != int(count[1]):
         raise ConformanceError(f"The suite broke off. Its last words:\n{said[-2_000:]}")
-    written = {_STAMP.sub("", path.parent.name): path for path in folder.glob("server-*/checks.json")}
-    return {scenario: _checks(written.get(f"server-{scenario}")) for scenario in scenarios}
+    return read_checks(folder, "server-*/checks.json", "server-", scenarios)
+
+
+def read_checks(folder: Path, pattern: str, prefix: str, scenarios: list[str]) -> dict[str, list[Check]]:
+    """Return the checks that each scenario wrote; one that broke off wrote none."""
+    written = {_STAMP.sub("", path.parent.name): path for path in folder.glob(pattern)}
+    return {scenario: _checks(written.get(f"{prefix}{scenario}")) for scenario in scenarios}
 
 
 def _checks(path: Path | None) -> list[Check]:

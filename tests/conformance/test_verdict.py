@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.authorization import AUTHORIZATION
 from tests.conformance.expectations import Expectation, expected_file, read_expectations
 from tests.conformance.node import ConformanceError
 from tests.conformance.suite import REVISIONS
@@ -45,8 +46,10 @@ def test_an_excuse_for_what_passes_fails_the_run(check: str | None) -> None:
     assert not judge({"ping": [PASSED]}, [Expectation("ping", check, "Not served.")]).ok
 
 
-@pytest.mark.parametrize("run", ["product", "fixtures"])
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize(
+    ("run", "revision"),
+    [*((run, revision) for run in ("product", "fixtures") for revision in REVISIONS), ("product", AUTHORIZATION)],
+)
 def test_each_entry_of_the_lists_has_its_reason(run: str, revision: str) -> None:
     expectations = read_expectations(expected_file(run, revision))
     assert expectations

@@ -187,9 +187,14 @@ PROVED: Final[dict[str, list[str]]] = {
         f"{OAUTH}/test_authorize.py::TestAudience.test_anything_else_is_not",
         f"{OAUTH}/test_authorize.py::TestRefusals.test_the_client_hears_what_is_wrong_with_its_state_and_the_issuer",
     ],
-    "O5": [f"{OAUTH}/test_authorize.py"],
+    "O5": [f"{OAUTH}/test_authorize.py", "browser/test_consent.py"],
     "O6": [f"{OAUTH}/test_authorize.py::TestScopes.test_what_is_asked_is_what_can_be_granted"],
-    "O7": [f"{OAUTH}/test_rotation.py"],
+    "O7": [
+        f"{OAUTH}/test_rotation.py",
+        "flows/test_oauth_python_sdk.py",
+        "flows/test_oauth_typescript_sdk.py",
+        "flows/test_oauth_without_database.py",
+    ],
     "O8": [f"{OAUTH}/test_revocation.py"],
     "O10": [f"{OAUTH}/test_cleaning.py", f"{OAUTH}/test_token.py::TestClients.test_a_forgotten_client_is_told_so"],
     "O9": [
@@ -254,6 +259,7 @@ PROVED: Final[dict[str, list[str]]] = {
         "accounts/test_sign_in_link.py::test_pages_are_locked_down",
         f"{SIGN_IN}::test_one_goes_on_to_our_own_origin_alone",
         "browser/test_looks.py",
+        "browser/test_consent.py",
     ],
     "P2": ["memford/test_health.py::test_alive_and_ready", "accounts/test_quiet_logs.py"],
     "P4": [

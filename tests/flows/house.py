@@ -21,6 +21,7 @@ from memford.embedded.supervisor import Supervisor
 from tests.live import ROOT, LiveServer, live_server, wait_until
 
 PREPARE_LIMIT_SECONDS = 120
+OWNER = {"login": "owner@example.com", "password": "a lamp turns in 8 seconds"}
 
 # Migrates, then makes one project with as many keys as asked; the tests' own Django belongs to another database.
 _FURNISH = """
@@ -30,7 +31,7 @@ from memford.embedded.migrations import migrate_once
 from mcp_gateway.connections.services import bootstrap
 migrate_once()
 made = [
-    bootstrap(owner_email="owner@example.com", password=None, project_name="Lighthouse", access="read_write")
+    bootstrap(owner_email="owner@example.com", password="a lamp turns in 8 seconds", project_name="Lighthouse", access="read_write")
     for _ in range(int(sys.argv[1]))
 ]
 print(json.dumps({"project_id": str(made[0].project_id), "keys": [each.key for each in made]}))
