@@ -20,7 +20,7 @@ from django.db.models import F, Q
 from accounts.activity import record_activity
 from accounts.models import Owner
 from memford.core.activity import Tag
-from memford.core.errors import InvalidArguments, QuotaExceeded
+from memford.core.errors import InvalidArguments, NotFound, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.principal import Writer
 from projects import access
@@ -237,7 +237,9 @@ def _check_assigned(survey: _Survey) -> None:
 
 def _foresee(owner_id: UUID, survey: _Survey) -> ImportResult:
     """Say what an import would do now; meanwhile others may change what the answer depends on."""
-    owner = Owner.objects.get(pk=owner_id)
+    owner = Owner.objects.filter(pk=owner_id, is_active=True).first()
+    if owner is None:
+        raise NotFound
     own = _find_own(owner_id, survey.standards)
     result = _result(survey, own)
     checks: list[Callable[[], None]] = [
@@ -303,15 +305,7 @@ def _store(owner_id: UUID, actor: Writer, file: BinaryIO, survey: _Survey) -> Im
     result = _result(survey, own, uuid.uuid4())
     check_quota(owner, result.stored_bytes)
     project = _make_project(owner, survey, result)
-    store = _Store(owner_id, project, own)
-    for section, index, value in read_parts(file):
-        if section == "notes":
-            store.note(note_of(value, index, survey.problems))
-        elif section == "standards":
-            store.standard(index, standard_of(value, index, survey.problems))
-    store.finish()
-    if survey.problems:
-        raise InvalidArguments({"archive": "changed while it was read"}, REFUSED)
+    _store_parts(file, survey, _Store(owner_id, project, own))
     record_activity(
         owner_id=owner_id,
         project_id=project.pk,
@@ -323,6 +317,28 @@ def _store(owner_id: UUID, actor: Writer, file: BinaryIO, survey: _Survey) -> Im
         archive_sha256=result.sha256,
     )
     return result
+
+
+def _store_parts(file: BinaryIO, survey: _Survey, store: "_Store") -> None:
+    """Read the file again and store what it holds, which must be what was looked through."""
+    changed = InvalidArguments({"archive": "changed while it was read"}, REFUSED)
+    try:
+        for section, index, value in read_parts(file):
+            if section == "notes":
+                note = note_of(value, index, survey.problems)
+                if survey.problems:
+                    raise changed
+                store.note(note)
+            elif section == "standards":
+                standard = standard_of(value, index, survey.problems)
+                if survey.problems or index >= len(survey.standards):
+                    raise changed
+                store.standard(index, standard)
+            elif section == "sha256" and value != survey.sha256:
+                raise changed
+    except Unreadable:
+        raise changed from None
+    store.finish()
 
 
 def _make_project(owner: Owner, survey: _Survey, result: ImportResult) -> Project:

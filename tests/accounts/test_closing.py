@@ -99,8 +99,9 @@ def test_nothing_is_made_in_a_closed_account_and_it_is_closed_once(owner: Person
     close(owner)
     with pytest.raises(NotFound):
         create_project(owner_id=owner.id, name="late", actor=owner.hand)
-    with pytest.raises(NotFound):
-        import_project(owner_id=owner.id, actor=owner.hand, archive=archive)
+    for dry_run in (True, False):
+        with pytest.raises(NotFound):
+            import_project(owner_id=owner.id, actor=owner.hand, archive=archive, dry_run=dry_run)
     with pytest.raises(NotFound):
         close_account(owner_id=owner.id, actor=owner.hand)
     assert Activity.objects.filter(owner_id=owner.id, tag="account_closed").count() == 1

@@ -170,6 +170,33 @@ def test_a_file_that_cannot_be_read_twice_is_taken_too(owner: Person, example: b
     assert Note.objects.filter(project=made(result)).count() == 4
 
 
+class Changing(io.BytesIO):
+    """A file that holds something else when it is read again."""
+
+    def __init__(self, first: bytes, then: bytes) -> None:
+        super().__init__(first)
+        self._then = then
+        self._reads = 0
+
+    def seek(self, *position: int) -> int:
+        self._reads += 1
+        if self._reads == 2:
+            super().__init__(self._then)
+        return super().seek(*position)
+
+
+def test_a_file_that_changes_while_it_is_read_stores_nothing(owner: Person, example: bytes) -> None:
+    archive = read(example)
+    archive["content"]["standards"].append(archive["content"]["standards"][0])
+    archive["content"]["notes"][0]["revisions"][0]["content"] = "another"
+    broken = read(example)
+    broken["content"]["notes"][0]["revisions"] = []
+    for then in (b"", example[:-500], packed(archive), packed(broken)):
+        with pytest.raises(InvalidArguments):
+            import_project(owner_id=owner.id, actor=owner.hand, archive=Changing(example, then))
+    assert Project.objects.filter(owner_id=owner.id).count() == 1
+
+
 def test_many_problems_are_not_all_told(owner: Person, example: bytes) -> None:
     archive = read(example)
     archive["content"]["notes"] = [7] * 1_000
