@@ -103,7 +103,7 @@ class WriterShape(serializers.Serializer[Any]):
 class ActorShape(serializers.Serializer[Any]):
     """Who changed something."""
 
-    kind = serializers.ChoiceField(choices=["owner", "oauth", "key"])
+    kind = serializers.ChoiceField(choices=["owner", "oauth", "key", "operator"])
     id = serializers.UUIDField()
     name = serializers.CharField()
 
