@@ -16,6 +16,7 @@ _workspace: Any = get_asgi_application()
 
 # Django must be set up before anything that holds a model is imported.
 from mcp_gateway.transport.endpoint import ENDPOINT_PATHS, McpEndpoint  # noqa: E402
+from memford.body_limit import bounded  # noqa: E402
 from memford.gunicorn_worker import on_exit_signal  # noqa: E402
 
 _endpoint = McpEndpoint()
@@ -33,7 +34,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif scope["path"] in ENDPOINT_PATHS:
         await _endpoint(scope, receive, send)
     else:
-        await _workspace(scope, receive, send)
+        await bounded(_workspace, scope, receive, send)
 
 
 async def _live(receive: Receive, send: Send) -> None:
