@@ -18,5 +18,5 @@ urlpatterns = [
     path("connections/<str:connection_id>", connections.OneConnection.as_view()),
     path("schema", SpectacularJSONAPIView.as_view()),
     path("docs", docs, name="api-docs"),
-    re_path(r"^(?P<path>.*)$", no_such_route),
+    re_path(r"^(?P<path>(?s:.*))$", no_such_route),
 ]

@@ -29,7 +29,9 @@ class _TooLarge(Exception):
 
 async def bounded(application: Application, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
     """Run an application on a request whose body is no longer than it may be; answer 413 where it is."""
-    most = limits().archive_max_bytes if scope["path"] == IMPORT_PATH else BODY_MAX_BYTES
+    # Who shows no login session will be refused anyway, and need not send an archive for that.
+    is_import = scope["path"] == IMPORT_PATH and _header(scope, b"cookie").count(b"sessionid=") > 0
+    most = limits().archive_max_bytes if is_import else BODY_MAX_BYTES
     seen = 0
 
     async def counted() -> Message:
@@ -50,8 +52,13 @@ async def bounded(application: Application, scope: MutableMapping[str, Any], rec
 
 def _announced(scope: MutableMapping[str, Any]) -> int:
     """Return the length that the request announces; what is no number announces nothing."""
-    given = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    given = _header(scope, b"content-length")
     return int(given) if given.isdigit() and len(given) < 20 else 0
+
+
+def _header(scope: MutableMapping[str, Any], name: bytes) -> bytes:
+    value: bytes = next((value for given, value in scope["headers"] if given == name), b"")
+    return value
 
 
 async def _refuse(send: Send) -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.utils.encoding import iri_to_uri
 from oauthlib.common import add_params_to_uri
@@ -46,11 +47,15 @@ class Unanswerable(Exception):
 
 
 class Refused(Exception):
-    """The request is at fault, and the client's own address hears of it."""
+    """The request is at fault, and the client's own address is to hear of it."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, error: errors.OAuth2Error) -> None:
         super().__init__()
-        self.location = location
+        # An answer in the fragment is not offered, not even for an error.
+        error.response_mode = None
+        self.redirect_uri: str = error.redirect_uri
+        self.client_id: str = error.client_id
+        self.location = _with_issuer(error.in_uri(error.redirect_uri))
 
 
 def read_request(request: HttpRequest) -> Asked:
@@ -69,8 +74,8 @@ def read_request(request: HttpRequest) -> Asked:
     except errors.FatalClientError as error:
         raise Unanswerable(error) from None
     except errors.OAuth2Error as error:
-        raise Refused(_with_issuer(error.in_uri(error.redirect_uri))) from None
-    except ValueError:
+        raise Refused(error) from None
+    except (ValueError, SuspiciousOperation):
         raise Unanswerable(None) from None
     return Asked(uri, asked.client, info["redirect_uri"], tuple(scopes), info["state"], asked.code_challenge)
 
@@ -86,10 +91,8 @@ def _check(request: HttpRequest, asked: Any) -> None:
         problem = errors.InvalidRequestError("response_mode must be query.", request=asked)
     elif (foreign := foreign_resource(request.GET.getlist("resource"))) is not None:
         problem = invalid_target(foreign)
-        problem.redirect_uri, problem.state = asked.redirect_uri, asked.state
+        problem.redirect_uri, problem.client_id, problem.state = asked.redirect_uri, asked.client_id, asked.state
     if problem is not None:
-        # An answer in the fragment or by a form is not offered, not even for an error.
-        problem.response_mode = None
         raise problem
 
 

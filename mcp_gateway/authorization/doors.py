@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, Final
 
 import structlog
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.multipartparser import MultiPartParserError
@@ -64,7 +64,7 @@ def _answer(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Http
         return view(request, *args, **kwargs)
     except RequestDataTooBig:
         return oauth_error("invalid_request", f"A request has at most {BODY_MAX_BYTES} bytes.", 413)
-    except (SuspiciousOperation, MultiPartParserError, UnreadablePostError, ValueError) as error:
+    except (BadRequest, SuspiciousOperation, MultiPartParserError, UnreadablePostError, ValueError) as error:
         logger.info("oauth_request_unreadable", error=type(error).__name__)
         return oauth_error("invalid_request", "The request could not be read. Send it form-encoded, in UTF-8.")
     except (OperationalError, InterfaceError) as error:

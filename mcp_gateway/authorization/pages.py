@@ -107,7 +107,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
     except Unanswerable as problem:
         return _refused_page(request, problem)
     except Refused as refused:
-        return ReturnToClient(refused.location)
+        return _return_refused(request, refused)
     user = request.user
     if not isinstance(user, Owner):
         return redirect_to_login(request.get_full_path())
@@ -188,6 +188,19 @@ def _consent_page(
 
 def _projects(owner: Owner) -> list[Project]:
     return list(list_projects(owner_id=owner.pk))
+
+
+def _return_refused(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """Send the browser back with the error, unless that would make this address a way to anywhere.
+
+    Anybody can register an address, and a link here must not lead there unseen (RFC 9700, 4.11.2): a site on the
+    internet is gone to by itself only for a client that an owner has approved before.
+    """
+    approved_before = Connection.objects.filter(client__client_id=refused.client_id)
+    if redirects.is_on_this_computer(refused.redirect_uri) or approved_before.exists():
+        return ReturnToClient(refused.location)
+    context = {"location": refused.location, "place": redirects.place_of(refused.redirect_uri)}
+    return render(request, "authorization/returning.html", context, status=400)
 
 
 def _refused_page(request: HttpRequest, problem: Unanswerable) -> HttpResponse:

@@ -18,6 +18,8 @@ REFUSED_SCHEMES: Final = frozenset(
     {"javascript", "data", "file", "vbscript", "blob", "about", "ws", "wss", "ftp", "view-source", "filesystem"}
 )
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.\-]*")
+# A name or an address as browsers and policies write it, and a port; what is not ASCII comes as punycode.
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9._\-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
 # RFC 3986's characters without "#"; all else must come percent-encoded.
 _CHARACTERS: Final = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+")
 
@@ -44,6 +46,8 @@ def _problem_of_scheme(parts: SplitResult) -> str | None:
     if parts.scheme in {"http", "https"}:
         if not parts.hostname:
             return "has no host"
+        if _HOST.fullmatch(parts.netloc.rpartition("@")[2]) is None:
+            return "has a host that is no name and no address"
         if parts.username is not None or parts.password is not None:
             return "has a user in it"
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:

@@ -54,6 +54,9 @@ def logging_config(form: str) -> None:
                 # The kernel logs each refused message of a client at WARNING; that is not our news.
                 "mcp": {"level": "ERROR"},
                 "django.request": {"level": "ERROR"},
+                # Anybody can send a wrong Host or too many fields; each would be a traceback.
+                "django.security.DisallowedHost": {"level": "CRITICAL"},
+                "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
                 # It tells of every key at INFO.
                 "fido2": {"level": "WARNING"},
             },

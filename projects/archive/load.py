@@ -24,7 +24,7 @@ from memford.core.errors import InvalidArguments, NotFound, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.principal import Writer
 from projects import access
-from projects.archive.fields import Fields, Problem, Problems
+from projects.archive.fields import PROBLEMS_MAX, Fields, Problem, Problems
 from projects.archive.form import COUNTS
 from projects.archive.parts import (
     ArchivedNote,
@@ -175,6 +175,9 @@ def _survey(file: BinaryIO, identities: Identities) -> _Survey:
                 _survey_note(survey, note_of(value, index, survey.problems))
             else:
                 _survey_part(survey, section, index, value)
+            if survey.problems.count >= PROBLEMS_MAX:
+                # It will not be imported; reading on would only take time.
+                return survey
     except Unreadable as end:
         survey.problems.tell(end.place, end.problem)
         return survey

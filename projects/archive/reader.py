@@ -14,6 +14,9 @@ from projects.archive.form import FORMAT, MEMBERS, SECTIONS, VERSION, ContentDig
 
 CHUNK_BYTES: Final = 1_048_576
 NUMBER_MAX_CHARS: Final = 16
+# What is neither a note nor a standard is small.
+SMALL_MAX_CHARS: Final = 262_144
+OPENINGS_MAX: Final = 2_000_000
 SHOWN_CHARS: Final = 60
 _SPACE: Final = " \t\n\r"
 _ARRAYS: Final = frozenset({"activity", "notes", "standards"})
@@ -96,14 +99,15 @@ class JsonStream:
             raise Unreadable(place, f"is not as it should be: {what} stands where {character!r} is due")
         self._at += 1
 
-    def value(self, place: str) -> Any:
-        """Return the next value.
+    def value(self, place: str, most: int | None = None) -> Any:
+        """Return the next value, which has at most ``most`` characters or little more.
 
         Raises:
             Unreadable: It is no JSON, too large, too deep, or holds what archives do not.
         """
         self.peek(place)
         while True:
+            self._refuse_many(place)
             try:
                 value, end = _JSON.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
@@ -118,12 +122,17 @@ class JsonStream:
                 if end < len(self._text) or self._has_ended:
                     self._at = end
                     return value
-            self._grow(place)
+            self._grow(place, SMALL_MAX_CHARS if most is None else most)
 
-    def _grow(self, place: str) -> None:
+    def _refuse_many(self, place: str) -> None:
+        """Refuse what would become very many objects: in memory an empty one is thirty times its text."""
+        openings = self._text.count("{", self._at) + self._text.count("[", self._at)
+        if openings > OPENINGS_MAX:
+            raise Unreadable(place, f"holds more than {OPENINGS_MAX} brackets and braces")
+
+    def _grow(self, place: str, most: int) -> None:
         """Read as much again as is being looked at, so that a long value is not looked at too often."""
         size = len(self._text) - self._at
-        most = limits().archive_element_max_chars
         if size > most:
             raise Unreadable(place, f"has more than {most} characters, or is not JSON")
         self._fill(place, max(size, CHUNK_BYTES))
@@ -215,7 +224,7 @@ def _array(stream: JsonStream, section: str, digest: ContentDigest) -> Iterator[
         if index:
             stream.take(",", section)
             digest.add(b",")
-        value = stream.value(place)
+        value = stream.value(place, None if section == "activity" else limits().archive_element_max_chars)
         digest.add(_canonical(value, place))
         yield section, index, value
         index += 1

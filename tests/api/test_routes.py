@@ -263,7 +263,9 @@ class TestDoor:
         api.send("PATCH", path, {"name": "Changed"})
         assert api.send("GET", path, If_None_Match=tag).status_code == 200
 
-    @pytest.mark.parametrize("path", ["", "nothing", "projects/", "projects/x/y/z", "me/", "%00", "me?limit=%ff"])
+    @pytest.mark.parametrize(
+        "path", ["", "nothing", "me%0d%0aX:1", "projects/", "projects/x/y/z", "me/", "%00", "me?limit=%ff"]
+    )
     def test_what_is_no_route_is_a_problem_too(self, api: Caller, path: str) -> None:
         answer = api.send("GET", path)
         if path.startswith("me?"):
@@ -300,6 +302,11 @@ class TestBodies:
             "POST", f"projects/{owner.project.pk}/notes", b'{"content": "\\ud800"}', Content_Type="application/json"
         )
         assert "content" in check_problem(answer, 400, "invalid_arguments")["errors"]
+
+    @pytest.mark.parametrize("body", [b'{"\\ud800": 1}', b'{"name": "x", "access": "\\ud800", "project_id": "x"}'])
+    def test_a_lone_surrogate_anywhere_is_a_problem_of_the_callers(self, api: Caller, body: bytes) -> None:
+        answer = api.send("POST", "tokens", body, Content_Type="application/json")
+        assert "\\ud800" in str(check_problem(answer, 400, "invalid_arguments")["errors"])
 
     @pytest.mark.parametrize(
         ("revision", "ok"),

@@ -198,3 +198,7 @@ def test_the_pages_look_right(new_page: Any, look: Look, site: LiveServer, perso
     look(page)
     page.goto(client.ask(redirect_uri="https://evil.example/"))
     look(page)
+    elsewhere_client = OAuthClient(site.url, "https://evil.example/cb")
+    page.goto(elsewhere_client.ask(response_type="x"))
+    page.get_by_role("link", name="Go back to evil.example").wait_for()
+    look(page)

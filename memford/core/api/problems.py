@@ -93,7 +93,12 @@ def _by_field(detail: Any, prefix: str = "") -> dict[str, list[str]]:
             found |= _by_field(inner, f"{prefix}.{name}" if prefix else str(name))
         return found
     sentences = [str(item) for item in detail] if isinstance(detail, list) else [str(detail)]
-    return {prefix or "body": sentences}
+    return {_printable(prefix or "body"): [_printable(sentence) for sentence in sentences]}
+
+
+def _printable(text: str) -> str:
+    """Return what a caller sent as it can be printed: a lone surrogate is no character, and is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @csrf_exempt

@@ -253,6 +253,27 @@ class TestRefusals:
         assert (query["error"], query["state"], query["iss"]) == (error, "a state & more", browser.url)
         assert query.get("error_description", "-").isascii()
 
+    @pytest.mark.parametrize("changes", [{"response_type": "x"}, {"resource": "https://x.example"}, {"scope": None}])
+    def test_a_link_here_leads_nobody_to_a_site_that_was_never_approved(
+        self, server: LiveServer, owner: Person, changes: dict[str, str | None]
+    ) -> None:
+        client = OAuthClient(server.url, "https://evil.example/phish")
+        wrong = {"code_challenge_method": None, **changes}
+        for browser in (Browser(server.url), Browser(server.url, owner.owner)):
+            answer = browser.get(client.ask(**wrong))
+            assert answer.status_code == 400
+            assert "location" not in answer.headers
+            assert "evil.example" in answer.text
+        client.code(owner)
+        answer = Browser(server.url).get(client.ask(**wrong))
+        assert answer.status_code == 303, "an owner has approved this client before"
+        assert "error=" in answer.headers["location"]
+
+    def test_an_error_is_never_in_the_fragment(self, client: OAuthClient, browser: Browser) -> None:
+        answer = browser.get(client.ask(response_type="x", response_mode="fragment"))
+        assert "#" not in answer.headers["location"]
+        assert query_of(answer.headers["location"])["error"] == "unsupported_response_type"
+
     @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "state", "scope", "response_type"])
     def test_a_parameter_sent_twice_is_refused(self, client: OAuthClient, browser: Browser, name: str) -> None:
         answer = browser.get(f"{client.ask(scope='memory:read')}&{name}=again")
@@ -260,7 +281,9 @@ class TestRefusals:
         assert "code=" not in answer.headers.get("location", "")
         assert answer.status_code == 400 or answer.headers["location"].startswith(client.redirect_uri)
 
-    @pytest.mark.parametrize("query", ["%zz", "client_id=%ff%fe", "a=%00", "=&&==", "x" * 7_000, "client_id=\\"])
+    @pytest.mark.parametrize(
+        "query", ["%zz", "client_id=%ff%fe", "a=%00", "=&&==", "x" * 7_000, "client_id=\\", "&a=1" * 1_200]
+    )
     def test_no_query_is_our_failure(self, browser: Browser, query: str) -> None:
         assert browser.get(f"/authorize?{query}").status_code == 400
 

@@ -208,6 +208,7 @@ def _basic(client: OAuthClient, secret: str) -> Callable[[str], httpx2.Response]
         (b'{"grant_type": "refresh_token"}', "application/json"),
         (b"--x", "multipart/form-data; boundary=x"),
         (b"--x", "multipart/form-data"),
+        (b"grant_type=refresh_token", "application/x-www-form-urlencoded; charset=utf-16"),
         (b"grant_type=refresh_token", "application/x-www-form-urlencoded; charset=nonsense"),
         (b"&".join(b"a%d=1" % n for n in range(2_000)), "application/x-www-form-urlencoded"),
     ],
