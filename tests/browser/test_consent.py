@@ -1,10 +1,5 @@
 """Consent in a real browser, under our own policy, back to every kind of client (O3, O5, W4)."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,6 +11,7 @@ from tests.browser.steps import PASSWORD, elsewhere, sign_in, sign_up
 from tests.browser.test_looks import LOOKS, Look, look
 from tests.cast import Person, unique_email
 from tests.live import LiveServer, wait_until
+from tests.loopback import listening
 from tests.oauth import OAuthClient, query_of
 
 __all__ = ["look"]
@@ -25,39 +21,6 @@ __all__ = ["look"]
 def person() -> Person:
     """An owner with a password and a project."""
     return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
-
-
-@dataclass
-class Listener:
-    """A client's own port, on which it waits for the browser."""
-
-    url: str
-    heard: list[str] = field(default_factory=list)
-
-
-@contextmanager
-def listening() -> Iterator[Listener]:
-    """Wait for the browser on a free port of the loopback interface."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path.startswith("/callback"):
-                listener.heard.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<!doctype html><title>Back</title><h1>You may close this window</h1>")
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        listener = Listener(f"http://127.0.0.1:{server.server_port}/callback")
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield listener
-        server.shutdown()
-        thread.join(5)
 
 
 def approve(page: Any, *, project: str = "Lighthouse") -> None:
