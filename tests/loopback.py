@@ -1,5 +1,6 @@
 """A client's own port of the loopback interface, on which it waits for its owner's browser (RFC 8252, 7.3)."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,8 +26,8 @@ class Listener:
 
 
 @contextmanager
-def listening() -> Iterator[Listener]:
-    """Wait for browsers on a free port until the block ends."""
+def listening(host: str = "127.0.0.1") -> Iterator[Listener]:
+    """Wait for browsers on a free port of ``127.0.0.1``, ``localhost`` or ``[::1]`` until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -40,8 +41,11 @@ def listening() -> Iterator[Listener]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        listener = Listener(f"http://127.0.0.1:{server.server_port}/callback")
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if host == "[::1]" else socket.AF_INET
+
+    with Server((host.strip("[]"), 0), Handler) as server:
+        listener = Listener(f"http://{host}:{server.server_port}/callback")
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:
