@@ -70,7 +70,9 @@ def test_a_flow_goes_on_where_it_was_when_the_database_is_back(house: House) -> 
         page = browser.get(path)
         assert page.status_code == 503
         assert page.headers["content-type"].startswith("text/html")
-        assert "Nothing was lost" in page.text
+        assert "Nothing is lost" in page.text
+        assert "memford.css" in page.text, "it looks like our other pages"
+        assert "no-store" in page.headers["cache-control"]
         metadata = send("GET", f"{house.server.url}/.well-known/oauth-authorization-server")
         assert metadata.status_code == 200, "what clients discover needs no database"
     finally:
