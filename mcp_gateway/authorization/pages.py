@@ -27,12 +27,12 @@ from mcp_gateway.authorization.asking import (
     read_request,
 )
 from mcp_gateway.authorization.consent import Approval, name_of
-from mcp_gateway.authorization.doors import RETRY_AFTER_SECONDS
 from mcp_gateway.connections.models import Connection
 from memford.core.errors import InvalidArguments, MemfordError, NotFound
 from memford.core.limits import limits
 from memford.core.principal import Writer
 from memford.core.scopes import WRITE
+from memford.failures import server_error
 from projects.models import Project
 from projects.selectors import list_projects
 
@@ -83,18 +83,9 @@ def _without_database(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
             return view(request, *args, **kwargs)
         except (OperationalError, InterfaceError) as error:
             logger.warning("unavailable", error=type(error).__name__)
-            response = HttpResponse(_UNAVAILABLE, status=503)
-            response["Retry-After"] = str(RETRY_AFTER_SECONDS)
-            return response
+            return server_error(request)
 
     return guarded
-
-
-# Not a template: the usual page would ask the database who is signed in.
-_UNAVAILABLE: Final = (
-    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Memford</title>'
-    "<h1>Memford cannot reach its database</h1><p>Nothing was lost. Load this page again in a moment.</p></html>"
-)
 
 
 @never_cache

@@ -1,13 +1,23 @@
 """The database gone in the middle of a flow: 503 everywhere, and the same flow goes on when it is back (G7, O7)."""
 
+import threading
+import time
 from collections.abc import Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import httpx2
 import pytest
 
 from tests.flows.house import OWNER, House, open_house
+from tests.live import wait_until
 from tests.oauth import CSRF, REDIRECT, Browser, OAuthClient, query_of, send
+
+HOSTS: Final = 4
+DATABASE_KILLS: Final = 3
+PATIENCE_SECONDS: Final = 30
+PAUSE_SECONDS: Final = 0.02
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +70,9 @@ def test_a_flow_goes_on_where_it_was_when_the_database_is_back(house: House) -> 
         page = browser.get(path)
         assert page.status_code == 503
         assert page.headers["content-type"].startswith("text/html")
-        assert "Nothing was lost" in page.text
+        assert "Nothing is lost" in page.text
+        assert "memford.css" in page.text, "it looks like our other pages"
+        assert "no-store" in page.headers["cache-control"]
         metadata = send("GET", f"{house.server.url}/.well-known/oauth-authorization-server")
         assert metadata.status_code == 200, "what clients discover needs no database"
     finally:
@@ -85,3 +97,111 @@ def test_no_log_in_is_lost_with_the_database(house: House) -> None:
     pair = client.refresh(tokens["refresh_token"])
     assert pair.status_code == 200, pair.text
     assert call(house, pair.json()["access_token"]).status_code == 200
+    assert client.revoke(pair.json()["refresh_token"]).status_code == 200
+    assert call(house, pair.json()["access_token"]).status_code == 401
+
+
+def test_an_approval_that_met_no_database_is_repeated_by_loading_the_page_again(house: House) -> None:
+    client, browser = OAuthClient(house.server.url), signed_in(house)
+    path = client.ask()
+    token = CSRF.search(browser.get(path).text)
+    assert token is not None
+    decision = {"project": house.project_id, "access": "read_write", "decision": "approve"}
+    form = {"csrfmiddlewaretoken": token[1], **decision}
+    house.kill_database()
+    try:
+        page = browser.send("POST", path, data=form, headers={"Origin": house.server.url})
+    finally:
+        house.start_database()
+    assert page.status_code == 503
+    assert int(page.headers["retry-after"]) > 0
+    assert page.headers["content-type"].startswith("text/html")
+    # A browser that reloads sends its form again.
+    again = browser.send("POST", path, data=form, headers={"Origin": house.server.url})
+    assert again.status_code == 303, again.text
+    assert client.exchange(query_of(again.headers["location"])["code"]).status_code == 200
+    statement = (
+        "SELECT count(*) FROM connections_connection c JOIN authorization_application a ON a.id = c.client_id"
+        " WHERE a.client_id = %s"
+    )
+    assert house.rows(statement, client.id) == [(1,)]
+
+
+@dataclass
+class Host:
+    """A program that refreshes and works without a pause, and takes no answer but "come again" for a reason to wait."""
+
+    house: House
+    client: OAuthClient
+    tokens: dict[str, Any]
+    rounds: int = 0
+    refusals: list[httpx2.Response] = field(default_factory=list)
+
+    def work_until(self, stop: threading.Event) -> None:
+        """Refresh and call, round after round; what is unanswered is repeated with the same token."""
+        while not stop.is_set():
+            self.tokens = self._persist(lambda: self.client.refresh(self.tokens["refresh_token"])).json()
+            self._persist(lambda: call(self.house, self.tokens["access_token"]))
+            self.rounds += 1
+
+    def _persist(self, attempt: Any) -> httpx2.Response:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            answer: httpx2.Response = attempt()
+            if answer.status_code == 200:
+                return answer
+            check_unavailable(answer)
+            self.refusals.append(answer)
+            time.sleep(PAUSE_SECONDS)
+        raise AssertionError(f"not answered within {PATIENCE_SECONDS} s")
+
+
+def test_hosts_that_refresh_all_the_time_lose_nothing_when_the_database_is_killed(house: House) -> None:
+    browser, hosts = signed_in(house), []
+    for _ in range(HOSTS):
+        client = OAuthClient(house.server.url)
+        hosts.append(Host(house, client, client.exchange(approved(house, client, browser)).json()))
+    stop = threading.Event()
+    with ThreadPoolExecutor(HOSTS) as threads:
+        working = [threads.submit(host.work_until, stop) for host in hosts]
+        try:
+            for _ in range(DATABASE_KILLS):
+                rounds = await_rounds(hosts, working, [host.rounds for host in hosts])
+                house.kill_database()
+                seen = [len(host.refusals) for host in hosts]
+                wait_until(
+                    lambda seen=seen: all(
+                        host.refusals[count:] or work.done()
+                        for host, count, work in zip(hosts, seen, working, strict=True)
+                    ),
+                    what="refusals while the database is down",
+                )
+                house.start_database()
+            await_rounds(hosts, working, rounds)
+        finally:
+            stop.set()
+    for work in working:
+        work.result()
+    (revoked,) = house.rows(
+        "SELECT count(*) FROM connections_connection c JOIN authorization_application a ON a.id = c.client_id"
+        " WHERE a.client_id = ANY(%s) AND c.revoked_at IS NOT NULL",
+        [host.client.id for host in hosts],
+    )
+    assert revoked == (0,)
+
+
+def await_rounds(hosts: list[Host], working: list[Any], before: list[int]) -> list[int]:
+    """Wait until every host has worked on, and return how far each came."""
+    wait_until(
+        lambda: (
+            any(work.done() for work in working)
+            or all(host.rounds >= count + 3 for host, count in zip(hosts, before, strict=True))
+        ),
+        limit_seconds=PATIENCE_SECONDS,
+        what="further rounds of every host",
+    )
+    for work in working:
+        # One ends early only by its own failure, which is told here.
+        if work.done():
+            work.result()
+    return [host.rounds for host in hosts]

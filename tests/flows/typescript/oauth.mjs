@@ -10,9 +10,11 @@ async function tell(what) {
   return JSON.parse((await lines.next()).value);
 }
 
+const [sdk, url, redirectUrl, era, content] = process.argv.slice(2);
+
 /** What a host keeps: enough for both SDKs. */
 class Provider {
-  redirectUrl = "http://127.0.0.1:43118/callback";
+  redirectUrl = redirectUrl;
   clientMetadata = {
     client_name: "TypeScript host",
     redirect_uris: [this.redirectUrl],
@@ -51,27 +53,30 @@ class Provider {
   }
   async redirectToAuthorization(url) {
     this.asked += 1;
-    this.returned = new URL((await tell({ ask: url.href })).location).searchParams;
+    this.returned = new URLSearchParams((await tell({ ask: url.href })).returned);
   }
 }
 
-const [sdk, url] = process.argv.slice(2);
 const { Client } = await import(
   sdk === "sdk1" ? "@modelcontextprotocol/sdk/client/index.js" : "@modelcontextprotocol/client"
 );
 const { StreamableHTTPClientTransport } = await import(
   sdk === "sdk1" ? "@modelcontextprotocol/sdk/client/streamableHttp.js" : "@modelcontextprotocol/client"
 );
+const negotiation = {
+  probed: { versionNegotiation: { mode: "auto" } },
+  pinned: { versionNegotiation: { mode: { pin: "2026-07-28" } } },
+}[era];
 const provider = new Provider();
 
-function connection() {
+function connection(provider) {
   const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
-  return { client: new Client({ name: "flows", version: "1" }), transport };
+  return { client: new Client({ name: "flows", version: "1" }, negotiation), transport };
 }
 
 /** Connect as a host does: where the owner was asked, redeem what the browser brought back, and connect anew. */
 async function connect() {
-  const first = connection();
+  const first = connection(provider);
   try {
     await first.client.connect(first.transport);
     return first.client;
@@ -80,7 +85,7 @@ async function connect() {
     const returned = provider.returned;
     provider.returned = undefined;
     await first.transport.finishAuth(sdk === "sdk1" ? returned.get("code") : returned);
-    const second = connection();
+    const second = connection(provider);
     await second.client.connect(second.transport);
     return second.client;
   }
@@ -91,16 +96,38 @@ async function project(client) {
   return listed.structuredContent.projects[0].id;
 }
 
+/** A second process of the same host, which read the store before the first one wrote it again. */
+async function twin() {
+  const copy = Object.assign(new Provider(), { client: provider.client, saved: provider.saved });
+  const { client, transport } = connection(copy);
+  await client.connect(transport);
+  return { client, provider: copy };
+}
+
 let client = await connect();
 const seen = { first: await project(client) };
+const note = { project_id: seen.first, content };
+seen.written = (await client.callTool({ name: "memory_write", arguments: note })).structuredContent.note.content;
+const page = await client.callTool({ name: "memory_read", arguments: { project_id: seen.first } });
+seen.read = page.structuredContent.notes.map((note) => note.content);
 await tell({ expire: true });
 seen.refreshed = await project(client);
 await client.close();
 client = await connect();
 await tell({ expire: true });
 seen.refreshedAfterReconnecting = await project(client);
-seen.askedSoFar = provider.asked;
 await client.close();
+
+const twins = await Promise.all([twin(), twin()]);
+seen.together = [];
+for (let hour = 0; hour < 3; hour += 1) {
+  await tell({ expire: true });
+  seen.together.push(await Promise.all(twins.map(({ client }) => project(client))));
+}
+seen.twinsRefreshed = twins.every(({ provider }) => new Set(provider.refreshTokens).size >= 3);
+await Promise.all(twins.map(({ client }) => client.close()));
+seen.askedSoFar = provider.asked + twins.reduce((sum, { provider }) => sum + provider.asked, 0);
+
 await tell({ disconnect: true });
 client = await connect();
 seen.afterDisconnection = await project(client);
