@@ -30,7 +30,6 @@ from accounts.models import Owner
 from accounts.services import claim_invitation, is_open_invitation, mark_email_verified
 from memford.core.activity import Tag
 from memford.core.errors import NotFound
-from memford.core.principal import Writer
 from memford.core.text import unstorable
 from memford.env import env
 
@@ -75,7 +74,7 @@ class AccountAdapter(DefaultAccountAdapter):
         steps = [str(step.get("type") or step["method"]) for step in get_authentication_records(request, user)]
         with transaction.atomic():
             super().login(request, user)
-            record_activity(owner_id=user.pk, tag=Tag.SIGNED_IN, actor=hand_of(user), by=" + ".join(steps[-2:]))
+            record_activity(owner_id=user.pk, tag=Tag.SIGNED_IN, actor=user.hand, by=" + ".join(steps[-2:]))
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         """Take an address as verified; the owner's row says so in the same transaction."""
@@ -100,7 +99,7 @@ class AccountAdapter(DefaultAccountAdapter):
         """Store a new password; whoever was signed in by the old one no longer is."""
         with transaction.atomic():
             super().set_password(user, password)
-            record_activity(owner_id=user.pk, tag=Tag.PASSWORD_CHANGED, actor=hand_of(user))
+            record_activity(owner_id=user.pk, tag=Tag.PASSWORD_CHANGED, actor=user.hand)
 
     def clean_password(self, password: str, user: Any = None) -> str:
         """Refuse a password that is weak, or that could not be typed again."""
@@ -158,8 +157,3 @@ class AccountAdapter(DefaultAccountAdapter):
             if context.request is not None:
                 text = "The mail could not be sent just now. Ask for it again in a minute."
                 messages.add_message(context.request, messages.ERROR, text)
-
-
-def hand_of(owner: Owner) -> Writer:
-    """Return the owner as a writer of the activity log."""
-    return Writer.owner(owner.pk, owner.email)

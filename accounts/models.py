@@ -7,6 +7,8 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.db import models
 from django.db.models.functions import Lower, Now
 
+from memford.core.principal import Writer
+
 
 class OwnerManager(BaseUserManager["Owner"]):
     """Makes owners by e-mail, for Django's own commands and tests alike."""
@@ -54,6 +56,11 @@ class Owner(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    @property
+    def hand(self) -> Writer:
+        """The owner as one who writes and acts."""
+        return Writer.owner(self.pk, self.email)
 
 
 class SignInLink(models.Model):

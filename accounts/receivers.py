@@ -16,7 +16,6 @@ from django.http import HttpRequest
 from accounts.activity import record_activity
 from accounts.models import Owner
 from memford.core.activity import Tag
-from memford.core.principal import Writer
 
 
 @receiver(authenticator_added, dispatch_uid="accounts.second_factor_added")
@@ -41,5 +40,4 @@ def address_proved(request: HttpRequest, user: Owner, **kwargs: Any) -> None:
 
 def _record(user: Owner, tag: Tag, authenticator: Authenticator) -> None:
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
-        actor = Writer.owner(user.pk, user.email)
-        record_activity(owner_id=user.pk, tag=tag, actor=actor, kind=str(authenticator.type))
+        record_activity(owner_id=user.pk, tag=tag, actor=user.hand, kind=str(authenticator.type))

@@ -149,8 +149,7 @@ def end_login_sessions(*, owner: Owner, keep: str, only: int | None = None) -> i
         for login_session in found:
             login_session.end()
         if found:
-            actor = Writer.owner(owner.pk, owner.email)
-            record_activity(owner_id=owner.pk, tag=Tag.LOGIN_SESSIONS_ENDED, actor=actor, count=len(found))
+            record_activity(owner_id=owner.pk, tag=Tag.LOGIN_SESSIONS_ENDED, actor=owner.hand, count=len(found))
     return len(found)
 
 

@@ -4,9 +4,13 @@ Django writes a request's body to disk before a view sees it, however long it is
 for itself.
 """
 
+import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
+from django.conf import settings
+
+from memford.core.api.problems import MEDIA_TYPE, problem
 from memford.core.limits import limits
 
 Message = MutableMapping[str, Any]
@@ -16,11 +20,11 @@ Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None
 
 BODY_MAX_BYTES: Final = 2_621_440
 IMPORT_PATH: Final = "/api/projects/import"
-_BODY: Final = (
-    b'{"error": "request_too_large", "error_description": "The body is too large. Send less at once.", '
-    b'"type": "urn:memford:problem:request_too_large", "title": "Content Too Large", "status": 413, '
-    b'"detail": "The body is too large. Send less at once.", "code": "request_too_large"}'
-)
+DETAIL: Final = "The body is too large. Send less at once."
+# A problem document that reads as an OAuth error too.
+_BODY: Final = json.dumps(
+    {**problem(413, "request_too_large", DETAIL), "error": "request_too_large", "error_description": DETAIL}
+).encode()
 
 
 class _TooLarge(Exception):
@@ -30,7 +34,8 @@ class _TooLarge(Exception):
 async def bounded(application: Application, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
     """Run an application on a request whose body is no longer than it may be; answer 413 where it is."""
     # Who shows no login session will be refused anyway, and need not send an archive for that.
-    is_import = scope["path"] == IMPORT_PATH and _header(scope, b"cookie").count(b"sessionid=") > 0
+    shows_session = f"{settings.SESSION_COOKIE_NAME}=".encode() in _header(scope, b"cookie")
+    is_import = scope["path"] == IMPORT_PATH and shows_session
     most = limits().archive_max_bytes if is_import else BODY_MAX_BYTES
     seen = 0
 
@@ -62,9 +67,9 @@ def _header(scope: MutableMapping[str, Any], name: bytes) -> bytes:
 
 
 async def _refuse(send: Send) -> None:
-    """Answer as a problem document that reads as an OAuth error too, and end the connection: the rest is not read."""
+    """Answer, and end the connection: the rest is not read."""
     headers = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", MEDIA_TYPE.encode()),
         (b"content-length", str(len(_BODY)).encode()),
         (b"cache-control", b"no-store"),
         (b"connection", b"close"),

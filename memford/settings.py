@@ -186,8 +186,6 @@ OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "authorization.AccessToken"  # noqa: S105
 OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "authorization.RefreshToken"  # noqa: S105
 OAUTH2_PROVIDER_ID_TOKEN_MODEL = "authorization.IDToken"  # noqa: S105
 OAUTH2_PROVIDER = {
-    "OAUTH2_VALIDATOR_CLASS": "mcp_gateway.authorization.validator.MemfordValidator",
-    "SCOPES": {"memory:read": "Read a project's notes and standards", "memory:write": "Add notes to it"},
     "PKCE_REQUIRED": True,
     "CIMD_ENABLED": _env.has_client_documents,
     "CIMD_METADATA_FETCHER": "mcp_gateway.authorization.documents.DocumentFetcher",
@@ -199,8 +197,6 @@ OAUTH2_PROVIDER = {
     "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
     "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
 }
-
-LOGIN_URL = "/accounts/login/"
 
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "memford.core.api.problems.to_problem",
@@ -283,33 +279,19 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
-# A run that nobody took up before the next is due is dropped.
+
+
+def _every(seconds: int, task: str) -> dict[str, Any]:
+    """Return a periodic run of a task; one that nobody took up before the next is due is dropped."""
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+
+
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
-    "remove dead MCP sessions": {
-        "task": "transport.remove_dead_sessions",
-        "schedule": 300,
-        "options": {"expires": 300},
-    },
-    "clean the authorization server": {
-        "task": "authorization.clean",
-        "schedule": 900,
-        "options": {"expires": 900},
-    },
-    "erase deleted projects": {
-        "task": "projects.erase_deleted_projects",
-        "schedule": 3600,
-        "options": {"expires": 3600},
-    },
-    "erase closed accounts": {
-        "task": "accounts.erase_closed_accounts",
-        "schedule": 3600,
-        "options": {"expires": 3600},
-    },
-    "remove ended logins": {
-        "task": "accounts.remove_ended_logins",
-        "schedule": 3600,
-        "options": {"expires": 3600},
-    },
+    "remove dead MCP sessions": _every(300, "transport.remove_dead_sessions"),
+    "clean the authorization server": _every(900, "authorization.clean"),
+    "erase deleted projects": _every(3_600, "projects.erase_deleted_projects"),
+    "erase closed accounts": _every(3_600, "accounts.erase_closed_accounts"),
+    "remove ended logins": _every(3_600, "accounts.remove_ended_logins"),
 }
 
 LOGGING_CONFIG = None

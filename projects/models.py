@@ -174,6 +174,21 @@ class Standard(TenantModel, Changed):
     def __str__(self) -> str:
         return self.title
 
+    def as_revision(self) -> "StandardRevision":
+        """Return the current wording as the revision that it will be once it is replaced; it is not stored."""
+        return StandardRevision(
+            owner_id=self.owner_id,
+            standard=self,
+            revision=self.revision,
+            title=self.title,
+            content=self.content,
+            status=self.status,
+            changed_at=self.updated_at,
+            changed_by_kind=self.changed_by_kind,
+            changed_by_id=self.changed_by_id,
+            changed_by_name=self.changed_by_name,
+        )
+
 
 class StandardRevision(TenantModel, Changed):
     """A wording of a standard that was replaced; append-only."""

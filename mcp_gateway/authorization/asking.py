@@ -90,8 +90,7 @@ def _check(request: HttpRequest, asked: Any) -> None:
     elif (asked.response_mode or "query") != "query":
         problem = errors.InvalidRequestError("response_mode must be query.", request=asked)
     elif (foreign := foreign_resource(request.GET.getlist("resource"))) is not None:
-        problem = invalid_target(foreign)
-        problem.redirect_uri, problem.client_id, problem.state = asked.redirect_uri, asked.client_id, asked.state
+        problem = invalid_target(foreign, asked)
     if problem is not None:
         raise problem
 

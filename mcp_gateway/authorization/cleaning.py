@@ -14,7 +14,6 @@ from mcp_gateway.connections.models import Connection
 from mcp_gateway.connections.services import end_connection
 from memford.core.database import SYSTEM
 from memford.core.limits import limits
-from memford.core.principal import Writer
 
 AT_ONCE: Final = 1_000
 ABANDONED_AFTER_SECONDS: Final = 600
@@ -152,7 +151,6 @@ def _remove_by(column: str) -> Callable[[list[Any]], None]:
 def _end_as(reason: str) -> Callable[[list[Any]], None]:
     def end(ids: list[Any]) -> None:
         for connection in Connection.objects.using(SYSTEM).filter(pk__in=ids):
-            actor = Writer("oauth", connection.pk, connection.name, connection.owner_id)
-            end_connection(connection, actor=actor, reason=reason, using=SYSTEM)
+            end_connection(connection, actor=connection.writer, reason=reason, using=SYSTEM)
 
     return end

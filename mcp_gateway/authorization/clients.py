@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from mcp_gateway.authorization import redirects
 from mcp_gateway.authorization.models import Application
@@ -139,6 +140,12 @@ def client_name(value: object) -> str:
 
 
 def note_use(client: Application) -> None:
-    """Note, at most once a day, that a client is in use, so that it is not forgotten (O10)."""
+    """Note, at most once a day, that a client is in use, so that it is not forgotten (O10).
+
+    The library loads a client several times for one request; the row that it has tells whether there is anything to do.
+    """
+    if client.last_used_at is not None and client.last_used_at > timezone.now() - USE_NOTED_EVERY:
+        return
     is_stale = Q(last_used_at=None) | Q(last_used_at__lt=Now() - USE_NOTED_EVERY)
     Application.objects.using(SYSTEM).filter(is_stale, pk=client.pk).update(last_used_at=Now())
+    client.last_used_at = timezone.now()

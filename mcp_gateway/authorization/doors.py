@@ -12,12 +12,13 @@ from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 
+from memford.core.database import RETRY_AFTER_SECONDS
+
 logger = structlog.get_logger(__name__)
 
 View = Callable[..., HttpResponse]
 
 BODY_MAX_BYTES: Final = 65_536
-RETRY_AFTER_SECONDS: Final = 2
 ALLOWED_HEADERS: Final = "Authorization, Content-Type, Accept, MCP-Protocol-Version"
 EXPOSED_HEADERS: Final = "WWW-Authenticate, Retry-After"
 PREFLIGHT_LIFE_SECONDS: Final = 86_400

@@ -1,35 +1,34 @@
 """``/token``, ``/revoke`` and ``/register``: what programs call (O2, O3, O7, O8)."""
 
-import json
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from mcp_gateway.authorization.clients import RegistrationRefused, register_client
 from mcp_gateway.authorization.doors import oauth_error, open_endpoint
 from mcp_gateway.authorization.engine import engine
+from memford.core.strict_json import read_json
 
 
 @open_endpoint("POST")
 def token(request: HttpRequest) -> HttpResponse:
     """Exchange a code, or refresh (RFC 6749, 4.1.3 and 6)."""
-    _, headers, body, status = engine().create_token_response(request)
-    return _answer(request, headers, body, status)
+    _, _, body, status = engine().create_token_response(request)
+    return _answer(body, status)
 
 
 @open_endpoint("POST")
 def revoke(request: HttpRequest) -> HttpResponse:
     """End a connection's tokens (RFC 7009)."""
-    _, headers, body, status = engine().create_revocation_response(request)
-    return _answer(request, headers, body, status)
+    _, _, body, status = engine().create_revocation_response(request)
+    return _answer(body, status)
 
 
-def _answer(request: HttpRequest, headers: dict[str, str], body: str | None, status: int) -> HttpResponse:
+def _answer(body: str | None, status: int) -> HttpResponse:
+    """Answer with our own headers; the library's name the resource server's scheme."""
     response = HttpResponse(body or "", status=status, content_type="application/json")
     response["Cache-Control"] = "no-store"
     response["Pragma"] = "no-cache"
     if status == 401:
-        # The scheme in which a client can authenticate; the library names the resource server's (RFC 6749, 5.2).
+        # The scheme in which a client can authenticate (RFC 6749, 5.2).
         response["WWW-Authenticate"] = 'Basic realm="memford", charset="UTF-8"'
     return response
 
@@ -38,8 +37,8 @@ def _answer(request: HttpRequest, headers: dict[str, str], body: str | None, sta
 def register(request: HttpRequest) -> HttpResponse:
     """Register a client (RFC 7591)."""
     try:
-        metadata = json.loads(request.body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        metadata = read_json(request.body)
+    except ValueError:
         return oauth_error("invalid_client_metadata", "Send one JSON object in UTF-8.")
     if not isinstance(metadata, dict):
         return oauth_error("invalid_client_metadata", "Send one JSON object.")
@@ -48,7 +47,3 @@ def register(request: HttpRequest) -> HttpResponse:
     except RegistrationRefused as refused:
         return oauth_error(refused.error, refused.description)
     return JsonResponse(registered.answer, status=201, headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")

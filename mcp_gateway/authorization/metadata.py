@@ -69,7 +69,7 @@ def protected_resource(request: HttpRequest, slash: str = "") -> HttpResponse:
 
 
 @open_endpoint("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH")
-def nothing_well_known(request: HttpRequest, name: str = "", before: str = "") -> HttpResponse:
+def nothing_well_known(request: HttpRequest) -> HttpResponse:
     """Answer what else clients probe with a JSON 404, never with a page or a challenge."""
     return oauth_error("not_found", "There is nothing at this address.", 404)
 

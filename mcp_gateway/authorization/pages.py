@@ -30,7 +30,6 @@ from mcp_gateway.authorization.consent import Approval, name_of
 from mcp_gateway.connections.models import Connection
 from memford.core.errors import InvalidArguments, MemfordError, NotFound
 from memford.core.limits import limits
-from memford.core.principal import Writer
 from memford.core.scopes import WRITE
 from memford.failures import server_error
 from projects.models import Project
@@ -104,12 +103,11 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return redirect_to_login(request.get_full_path())
     if request.method == "POST":
         return _decide(request, user, asked)
-    return _consent_page(request, user, asked, ConsentForm(initial=_initial(user, asked)))
+    return _consent_page(request, user, asked)
 
 
-def _initial(owner: Owner, asked: Asked) -> dict[str, str]:
+def _initial(projects: list[Project], asked: Asked) -> dict[str, str]:
     """Preselect what cannot be a mistake: the only project, or a first one; never one of several (O5)."""
-    projects = list(list_projects(owner_id=owner.pk)[:2])
     initial = {"access": _accesses(asked)[0]}
     if len(projects) == 1:
         initial["project"] = str(projects[0].pk)
@@ -135,7 +133,7 @@ def _decide(request: HttpRequest, owner: Owner, asked: Asked) -> HttpResponse:
         return _consent_page(request, owner, asked, form, status=400)
     is_new = form.cleaned_data["project"] == NEW_PROJECT
     approval = Approval(
-        actor=Writer.owner(owner.pk, owner.email),
+        actor=owner.hand,
         client=asked.client,
         redirect_uri=asked.redirect_uri,
         code_challenge=asked.code_challenge,
@@ -158,13 +156,15 @@ def _decide(request: HttpRequest, owner: Owner, asked: Asked) -> HttpResponse:
 
 
 def _consent_page(
-    request: HttpRequest, owner: Owner, asked: Asked, form: ConsentForm, status: int = 200
+    request: HttpRequest, owner: Owner, asked: Asked, form: ConsentForm | None = None, status: int = 200
 ) -> HttpResponse:
+    projects = list(list_projects(owner_id=owner.pk))
+    form = form or ConsentForm(initial=_initial(projects, asked))
     context = {
         "client_name": name_of(asked.client),
         "place": redirects.place_of(asked.redirect_uri),
         "is_on_this_computer": redirects.is_on_this_computer(asked.redirect_uri),
-        "projects": _projects(owner),
+        "projects": projects,
         "may_write": WRITE in asked.scopes,
         "form": form,
         "chosen": {name: form[name].value() for name in form.fields},
@@ -175,10 +175,6 @@ def _consent_page(
     policy = {**settings.SECURE_CSP, "form-action": ["'self'", redirects.origin_of(asked.redirect_uri)]}
     response._csp_config = policy  # type: ignore[attr-defined]
     return response
-
-
-def _projects(owner: Owner) -> list[Project]:
-    return list(list_projects(owner_id=owner.pk))
 
 
 def _return_refused(request: HttpRequest, refused: Refused) -> HttpResponse:

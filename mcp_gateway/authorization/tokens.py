@@ -21,7 +21,6 @@ from mcp_gateway.connections.services import end_connection
 from memford.core.activity import Tag
 from memford.core.database import SYSTEM
 from memford.core.limits import limits
-from memford.core.principal import Writer
 from memford.core.secrets import digest
 from projects.sql import fetch_row
 
@@ -190,5 +189,4 @@ def revoke_by_client(token: str, client: Application) -> None:
 
 def _end(connection: Connection | None, *, reason: str, tag: Tag | None = None) -> None:
     if connection is not None:
-        actor = Writer("oauth", connection.pk, connection.name, connection.owner_id)
-        end_connection(connection, actor=actor, reason=reason, tag=tag, using=SYSTEM)
+        end_connection(connection, actor=connection.writer, reason=reason, tag=tag, using=SYSTEM)

@@ -176,7 +176,7 @@ class MemfordValidator(OAuth2Validator):
     def _check_resource(self, request: Request) -> None:
         given = [value for name, value in request.decoded_body or () if name == "resource"]
         if (foreign := foreign_resource(given)) is not None:
-            raise invalid_target(foreign)
+            raise invalid_target(foreign, request)
 
 
 def granted_scopes(asked: list[str]) -> list[str]:
@@ -190,8 +190,9 @@ def _in_order(given: frozenset[str]) -> list[str]:
     return [scope for scope in scopes.ALL.split() if scope in given]
 
 
-def invalid_target(resource: str) -> errors.CustomOAuth2Error:
+def invalid_target(resource: str, request: Request) -> errors.CustomOAuth2Error:
     """Return the error for a resource that is not ours (RFC 8707)."""
     shown = resource[:200].encode("ascii", "replace").decode()
     printable = "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in shown)
-    return errors.CustomOAuth2Error("invalid_target", f"Memford serves one resource, and it is not {printable}.")
+    description = f"Memford serves one resource, and it is not {printable}."
+    return errors.CustomOAuth2Error("invalid_target", description, request=request)

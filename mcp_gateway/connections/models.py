@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from memford.core.principal import Writer
 from projects.models import Project
 
 
@@ -61,3 +62,8 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} connection {self.pk}"
+
+    @property
+    def writer(self) -> Writer:
+        """The connection as the writer that it is; also of what it does to itself."""
+        return Writer("oauth" if self.kind == self.Kind.OAUTH else "key", self.pk, self.name, self.owner_id)

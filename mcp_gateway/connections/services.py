@@ -162,7 +162,7 @@ def bootstrap(*, owner_email: str, password: str | None, project_name: str, acce
         QuotaExceeded: The owner's projects or the project's keys are at their limit.
     """
     owner = ensure_owner(email=owner_email, password=password)
-    actor = Writer.owner(owner.pk, owner.email)
+    actor = owner.hand
     # The owner's lock makes two bootstraps at once find one project.
     type(owner).objects.select_for_update(no_key=True).get(pk=owner.pk)
     project = list_projects(owner_id=owner.pk).filter(name=project_name).first() or create_project(

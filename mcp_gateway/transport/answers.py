@@ -9,11 +9,11 @@ import orjson
 
 from mcp_gateway.transport.request import Send
 from memford.core import scopes
+from memford.core.database import RETRY_AFTER_SECONDS
 from memford.env import env
 
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
-RETRY_AFTER_SECONDS: Final = 2
 
 
 @dataclass(slots=True)

@@ -3,11 +3,12 @@
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
 from memford.core.limits import limits
+from memford.core.strict_json import refuse_constant
 
 MAX_INTEGER_ID: Final = 2**53
 
@@ -46,10 +47,6 @@ class Response:
 Message = Request | Notification | Response
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
@@ -67,7 +64,7 @@ def parse(body: bytes) -> Any:
         BadMessage: It is no JSON in UTF-8.
     """
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(body.decode("utf-8"), parse_constant=refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         # ValueError covers bad UTF-8, bad JSON and integers of absurd length.
         raise BadMessage(PARSE_ERROR, "The body is not valid JSON in UTF-8.") from None

@@ -12,6 +12,9 @@ from django.db import connections
 APP: Final = "default"
 SYSTEM: Final = "system"
 
+RETRY_AFTER_SECONDS: Final = 2
+"""When a program may ask again after the database could not answer (G7)."""
+
 
 class MigrationsAsSystem:
     """Database router: tables are made and owned by ``memford_system`` alone."""

@@ -2,6 +2,7 @@
 
 import io
 from typing import Any, Final
+from uuid import UUID
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import StreamingHttpResponse
@@ -15,7 +16,6 @@ from rest_framework.response import Response
 from memford.core.api.views import OwnerView, problems
 from memford.core.errors import InvalidArguments
 from memford.core.limits import limits
-from projects import access
 from projects.archive import export_markdown, export_project, import_project
 
 JSON: Final = "application/json"
@@ -93,11 +93,10 @@ class ProjectExport(OwnerView):
         kind = request.query_params.get("format", FORMATS[0])
         if kind not in FORMATS:
             raise InvalidArguments({"format": f"must be one of {', '.join(FORMATS)}"})
-        project = access.project_of(self.owner_id, project_id)
         export = export_project if kind == "json" else export_markdown
-        spool = export(owner_id=self.owner_id, project_id=project.pk).as_async()
+        spool = export(owner_id=self.owner_id, project_id=project_id).as_async()
         media_type, ending = (JSON, "json") if kind == "json" else (f"{MARKDOWN}; charset=utf-8", "md")
-        name = f"memford-{project.pk}.{ending}"
+        name = f"memford-{UUID(project_id)}.{ending}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(spool.size)}
         return StreamingHttpResponse(spool, content_type=media_type, headers=headers)
 

@@ -7,12 +7,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memford.core.api.pages import PARAMETERS, by_age, limit_of, page_of, position_of
+from memford.core.api.pages import PARAMETERS, by_age, by_number
 from memford.core.api.views import CHANGED, LISTED, READ, OwnerView, problems
 from memford.core.errors import InvalidArguments
 from projects import access
 from projects.api import shapes
-from projects.models import Status
+from projects.models import Note, Status
 from projects.selectors import (
     assigned_standards,
     list_activity,
@@ -103,16 +103,15 @@ class Notes(OwnerView):
     )
     def get(self, request: Request, project_id: str) -> Response:
         """List retained notes, newest first, of one status or of all (A1)."""
-        limit, what = limit_of(request), f"notes:{project_id}"
-        position = position_of(request, what)
-        notes = list_notes(
-            owner_id=self.owner_id,
-            project_id=project_id,
-            limit=limit + 1,
-            before_seq=None if position is None else position[0],
-            status=_status_of(request),
+        status = _status_of(request)
+        shown, cursor = by_number(
+            request,
+            f"notes:{project_id}",
+            lambda limit, before: list_notes(
+                owner_id=self.owner_id, project_id=project_id, limit=limit, before_seq=before, status=status
+            ),
+            "seq",
         )
-        shown, cursor = page_of(request, notes, limit, what, lambda note: [note.seq])
         originals = original_wordings(owner_id=self.owner_id, notes=shown)
         data = [shapes.note_data(note, originals) for note in shown]
         return Response({"notes": shapes.NoteShape(data, many=True).data, "next_cursor": cursor})
@@ -124,7 +123,8 @@ class Notes(OwnerView):
         project = access.project_of(self.owner_id, project_id)
         receipt = write_note(owner_id=self.owner_id, project_id=project.pk, writer=self.actor, **body)
         location = {"Location": f"/api/projects/{project.pk}/notes/{receipt.id}"}
-        return Response(_note(self, project_id, str(receipt.id)), status=201, headers=location)
+        note = access.note_of(self.owner_id, project.pk, receipt.id)
+        return Response(_shaped(note), status=201, headers=location)
 
 
 class OneNote(OwnerView):
@@ -133,15 +133,15 @@ class OneNote(OwnerView):
     @extend_schema(operation_id="getNote", responses={200: shapes.NoteShape, **READ})
     def get(self, request: Request, project_id: str, note_id: str) -> Response:
         """Return the note in its current wording, with what was submitted."""
-        note = _note(self, project_id, note_id)
-        return self.tagged(note, note["revision"])
+        note = access.note_of(self.owner_id, project_id, note_id)
+        return self.tagged(_shaped(note), note.revision)
 
     @extend_schema(operation_id="changeNote", request=shapes.NoteChange, responses={200: shapes.NoteShape, **CHANGED})
     def patch(self, request: Request, project_id: str, note_id: str) -> Response:
         """Edit it, or change its status; each accepted change is a revision (A2)."""
         changes = self.read_body(shapes.NoteChange)
-        revise_note(owner_id=self.owner_id, project_id=project_id, note_id=note_id, actor=self.actor, **changes)
-        return Response(_note(self, project_id, note_id))
+        note = revise_note(owner_id=self.owner_id, project_id=project_id, note_id=note_id, actor=self.actor, **changes)
+        return Response(_shaped(note))
 
 
 class NoteRevisions(OwnerView):
@@ -196,15 +196,14 @@ class ProjectActivity(OwnerView):
     )
     def get(self, request: Request, project_id: str) -> Response:
         """List who did what when, newest first."""
-        limit, what = limit_of(request), f"activity:{project_id}"
-        position = position_of(request, what)
-        lines = list_activity(
-            owner_id=self.owner_id,
-            project_id=project_id,
-            limit=limit + 1,
-            before_id=None if position is None else position[0],
+        shown, cursor = by_number(
+            request,
+            f"activity:{project_id}",
+            lambda limit, before: list_activity(
+                owner_id=self.owner_id, project_id=project_id, limit=limit, before_id=before
+            ),
+            "pk",
         )
-        shown, cursor = page_of(request, lines, limit, what, lambda line: [line.pk])
         data = [
             {
                 "id": line.pk,
@@ -226,7 +225,6 @@ def _status_of(request: Request) -> str | None:
     return status
 
 
-def _note(view: OwnerView, project_id: str, note_id: str) -> dict[str, Any]:
-    note = access.note_of(view.owner_id, project_id, note_id)
-    originals = original_wordings(owner_id=view.owner_id, notes=[note])
+def _shaped(note: Note) -> dict[str, Any]:
+    originals = original_wordings(owner_id=note.owner_id, notes=[note])
     return dict(shapes.NoteShape(shapes.note_data(note, originals)).data)

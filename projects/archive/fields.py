@@ -9,13 +9,13 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from memford.core.principal import NOBODY
 from projects.archive.reader import shown
 
 PROBLEMS_MAX: Final = 20
 INTEGER_MAX: Final = 2**53 - 1
 # Clocks of two instances may differ, and no note was received tomorrow.
 AHEAD_MAX: Final = timedelta(days=1)
-NOBODY: Final = UUID(int=0)
 
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 

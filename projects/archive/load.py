@@ -8,10 +8,9 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
-from typing import Any, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 from uuid import UUID
 
 from django.db import transaction
@@ -23,24 +22,18 @@ from memford.core.activity import Tag
 from memford.core.errors import InvalidArguments, NotFound, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.principal import Writer
-from projects import access
-from projects.archive.fields import PROBLEMS_MAX, Fields, Problem, Problems
-from projects.archive.form import COUNTS
+from projects.archive.fields import Problem
 from projects.archive.parts import (
     ArchivedNote,
-    ArchivedProject,
     ArchivedStandard,
-    By,
     Wording,
-    check_line,
-    counts_of,
     note_of,
-    project_of,
     standard_of,
 )
 from projects.archive.reader import Unreadable, read_parts
+from projects.archive.survey import Identities, KnownStandard, Survey, survey_archive
 from projects.models import Note, NoteRevision, Project, Standard, StandardAssignment, StandardRevision
-from projects.services.rules import check_quota, lock_owner
+from projects.services.rules import check_number_of_projects, check_quota, lock_owner
 
 ROWS_AT_ONCE: Final = 500
 BYTES_AT_ONCE: Final = 4_194_304
@@ -66,63 +59,6 @@ class ImportResult:
     problems: list[Problem]
 
 
-@dataclass
-class _Known:
-    """What is kept of a standard until it is decided whether the owner has it already."""
-
-    id: UUID
-    title: str
-    content: str
-    status: str
-    size: int
-
-
-class Identities:
-    """Under which ids an import keeps those who wrote, so that nobody takes another account's identity on."""
-
-    def __init__(self, owner_id: UUID) -> None:
-        self._owner_id = owner_id
-
-    def account(self, id_: UUID) -> UUID:
-        """Return the owner's own account id as it is, and for any other one that no account can have.
-
-        Accounts have random ids (version 4). Another's is replaced by a derived one (version 5), the same for the same
-        account; one that is derived already stays, so that a second import changes nothing.
-        """
-        return id_ if id_ == self._owner_id or id_.version == 5 else uuid.uuid5(self._owner_id, str(id_))
-
-    def of(self, by: By) -> UUID:
-        """Return the id of who wrote; that of an owner is an account's."""
-        return self.account(by.id) if by.kind == "owner" else by.id
-
-    def columns(self, by: By) -> dict[str, Any]:
-        """Return who changed something, as it is stored."""
-        return {"changed_by_kind": by.kind, "changed_by_id": self.of(by), "changed_by_name": by.name}
-
-
-@dataclass
-class _Survey:
-    """What the first reading of an archive found."""
-
-    identities: Identities
-    project: ArchivedProject = field(default_factory=lambda: ArchivedProject(uuid.UUID(int=0), "", ""))
-    counts: dict[str, int] = field(default_factory=dict)
-    found: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
-    note_bytes: int = 0
-    standards: list[_Known] = field(default_factory=list)
-    sha256: str = ""
-    problems: Problems = field(default_factory=Problems)
-    _checkpoints: set[bytes] = field(default_factory=set)
-
-    def claims_again(self, checkpoint_id: UUID, writer_id: UUID) -> bool:
-        """Take a checkpoint for a writer, and say whether it was taken before."""
-        # Digests, so that half a million of them fit into memory.
-        key = blake2b(writer_id.bytes + checkpoint_id.bytes, digest_size=16).digest()
-        known = key in self._checkpoints
-        self._checkpoints.add(key)
-        return known
-
-
 def import_project(*, owner_id: UUID, actor: Writer, archive: bytes | BinaryIO, dry_run: bool = False) -> ImportResult:
     """Make a new project of an archive, or with ``dry_run`` say what would become of it and store nothing.
 
@@ -136,7 +72,7 @@ def import_project(*, owner_id: UUID, actor: Writer, archive: bytes | BinaryIO, 
         QuotaExceeded: The owner has as many projects as allowed, or the storage would not suffice.
     """
     with _seekable(archive) as file:
-        survey = _survey(file, Identities(owner_id))
+        survey = survey_archive(file, Identities(owner_id))
         if dry_run:
             return _foresee(owner_id, survey)
         if survey.problems:
@@ -166,79 +102,7 @@ def _copy(source: BinaryIO, target: BinaryIO, most: int) -> None:
         most -= len(data)
 
 
-def _survey(file: BinaryIO, identities: Identities) -> _Survey:
-    """Read an archive to its end and find what is wrong with it."""
-    survey = _Survey(identities)
-    try:
-        for section, index, value in read_parts(file):
-            if section == "notes":
-                _survey_note(survey, note_of(value, index, survey.problems))
-            else:
-                _survey_part(survey, section, index, value)
-            if survey.problems.count >= PROBLEMS_MAX:
-                # It will not be imported; reading on would only take time.
-                return survey
-    except Unreadable as end:
-        survey.problems.tell(end.place, end.problem)
-        return survey
-    _compare_counts(survey)
-    _check_assigned(survey)
-    return survey
-
-
-def _survey_part(survey: _Survey, section: str, index: int, value: Any) -> None:
-    if section == "activity":
-        check_line(value, index, survey.problems)
-        survey.found["activity"] += 1
-    elif section == "standards":
-        _survey_standard(survey, standard_of(value, index, survey.problems))
-    elif section == "project":
-        survey.project = project_of(value, survey.problems)
-    elif section == "counts":
-        survey.counts = counts_of(value, survey.problems)
-    elif section == "exported_at":
-        Fields({section: value}, "archive", [section], survey.problems).time(section)
-    elif section == "sha256":
-        survey.sha256 = value
-
-
-def _survey_note(survey: _Survey, note: ArchivedNote) -> None:
-    survey.found["notes"] += 1
-    survey.found["note_revisions"] += len(note.wordings)
-    survey.note_bytes += note.size
-    if note.checkpoint_id is not None and survey.claims_again(note.checkpoint_id, survey.identities.of(note.writer)):
-        place = f"notes[{note.seq - 1}].checkpoint_id"
-        survey.problems.tell(place, "stands at an earlier note of the same writer already")
-
-
-def _survey_standard(survey: _Survey, standard: ArchivedStandard) -> None:
-    survey.found["standards"] += 1
-    survey.found["standard_revisions"] += len(standard.wordings)
-    if standard.wordings and len(survey.standards) <= limits().assigned_standards_max:
-        last = standard.wordings[-1]
-        survey.standards.append(_Known(standard.id, last.label or "", last.content, last.status, standard.size))
-
-
-def _compare_counts(survey: _Survey) -> None:
-    for name, found in survey.found.items():
-        if survey.counts.get(name) != found:
-            survey.problems.tell(f"counts.{name}", f"is {survey.counts.get(name)}, and the content holds {found}")
-
-
-def _check_assigned(survey: _Survey) -> None:
-    """Hold the standards against what one project may be given (part 1)."""
-    most = limits()
-    if survey.found["standards"] > most.assigned_standards_max:
-        survey.problems.tell(
-            "standards", f"are {survey.found['standards']}; at most {most.assigned_standards_max} are accepted"
-        )
-    held = sum(len(standard.title) + len(standard.content) for standard in survey.standards)
-    if held > most.assigned_standards_max_chars:
-        problem = f"hold {held} code points; at most {most.assigned_standards_max_chars} are accepted"
-        survey.problems.tell("standards", problem)
-
-
-def _foresee(owner_id: UUID, survey: _Survey) -> ImportResult:
+def _foresee(owner_id: UUID, survey: Survey) -> ImportResult:
     """Say what an import would do now; meanwhile others may change what the answer depends on."""
     owner = Owner.objects.filter(pk=owner_id, is_active=True).first()
     if owner is None:
@@ -246,7 +110,7 @@ def _foresee(owner_id: UUID, survey: _Survey) -> ImportResult:
     own = _find_own(owner_id, survey.standards)
     result = _result(survey, own)
     checks: list[Callable[[], None]] = [
-        partial(_check_number, owner_id),
+        partial(check_number_of_projects, owner_id),
         partial(check_quota, owner, result.stored_bytes),
     ]
     for check in checks:
@@ -257,7 +121,7 @@ def _foresee(owner_id: UUID, survey: _Survey) -> ImportResult:
     return replace(result, problems=survey.problems.found)
 
 
-def _result(survey: _Survey, own: list[UUID | None], project_id: UUID | None = None) -> ImportResult:
+def _result(survey: Survey, own: list[UUID | None], project_id: UUID | None = None) -> ImportResult:
     made = [standard.size for standard, existing in zip(survey.standards, own, strict=True) if existing is None]
     return ImportResult(
         project_id=project_id,
@@ -272,13 +136,7 @@ def _result(survey: _Survey, own: list[UUID | None], project_id: UUID | None = N
     )
 
 
-def _check_number(owner_id: UUID) -> None:
-    most = limits().projects_per_owner_max
-    if access.live_projects(owner_id).count() >= most:
-        raise QuotaExceeded(f"An account has at most {most} projects. Delete one that is no longer needed.")
-
-
-def _find_own(owner_id: UUID, standards: list[_Known]) -> list[UUID | None]:
+def _find_own(owner_id: UUID, standards: list[KnownStandard]) -> list[UUID | None]:
     """Find for each archived standard one of the owner's that agents would read alike; none is taken twice.
 
     The one that has the archive's id comes first, else the oldest.
@@ -301,9 +159,9 @@ def _find_own(owner_id: UUID, standards: list[_Known]) -> list[UUID | None]:
 
 
 @transaction.atomic
-def _store(owner_id: UUID, actor: Writer, file: BinaryIO, survey: _Survey) -> ImportResult:
+def _store(owner_id: UUID, actor: Writer, file: BinaryIO, survey: Survey) -> ImportResult:
     owner = lock_owner(owner_id)
-    _check_number(owner_id)
+    check_number_of_projects(owner_id)
     own = _find_own(owner_id, survey.standards)
     result = _result(survey, own, uuid.uuid4())
     check_quota(owner, result.stored_bytes)
@@ -322,7 +180,7 @@ def _store(owner_id: UUID, actor: Writer, file: BinaryIO, survey: _Survey) -> Im
     return result
 
 
-def _store_parts(file: BinaryIO, survey: _Survey, store: "_Store") -> None:
+def _store_parts(file: BinaryIO, survey: Survey, store: "_Store") -> None:
     """Read the file again and store what it holds, which must be what was looked through."""
     changed = InvalidArguments({"archive": "changed while it was read"}, REFUSED)
     try:
@@ -344,7 +202,7 @@ def _store_parts(file: BinaryIO, survey: _Survey, store: "_Store") -> None:
     store.finish()
 
 
-def _make_project(owner: Owner, survey: _Survey, result: ImportResult) -> Project:
+def _make_project(owner: Owner, survey: Survey, result: ImportResult) -> Project:
     Owner.objects.filter(pk=owner.pk).update(
         standards_bytes=F("standards_bytes") + result.stored_bytes - survey.note_bytes
     )

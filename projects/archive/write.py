@@ -241,7 +241,7 @@ def _standards(project: Project) -> Iterator[bytes]:
         yield (b"," if place else b"") + canonical(members)[:-1] + b',"revisions":['
         for replaced in _replaced_standard(standard):
             yield canonical(_standard_wording(replaced)) + b","
-        yield canonical(_standard_wording(_current(standard))) + b"]}"
+        yield canonical(_standard_wording(standard.as_revision())) + b"]}"
 
 
 def _replaced_standard(standard: Standard) -> Iterator[StandardRevision]:
@@ -253,19 +253,6 @@ def _replaced_standard(standard: Standard) -> Iterator[StandardRevision]:
             return
         yield from lot
         done = lot[-1].revision
-
-
-def _current(standard: Standard) -> StandardRevision:
-    return StandardRevision(
-        revision=standard.revision,
-        title=standard.title,
-        content=standard.content,
-        status=standard.status,
-        changed_at=standard.updated_at,
-        changed_by_kind=standard.changed_by_kind,
-        changed_by_id=standard.changed_by_id,
-        changed_by_name=standard.changed_by_name,
-    )
 
 
 def _standard_wording(row: StandardRevision) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from django.utils import timezone
 from accounts.activity import record_activity
 from memford.core.activity import Tag
 from memford.core.changes import announce_change
-from memford.core.errors import NotFound, QuotaExceeded
+from memford.core.errors import NotFound
 from memford.core.limits import limits
 from memford.core.principal import Writer
 from memford.core.text import check_text
 from projects import access
 from projects.models import Project
-from projects.services.rules import UNSET, Unset, lock_owner, refuse
+from projects.services.rules import UNSET, Unset, check_number_of_projects, lock_owner, refuse
 
 
 def check_name(name: str) -> str | None:
@@ -38,9 +38,7 @@ def create_project(*, owner_id: UUID, name: str, actor: Writer, description: str
     """
     refuse({"name": check_name(name), "description": check_description(description)})
     owner = lock_owner(owner_id)
-    most = limits().projects_per_owner_max
-    if access.live_projects(owner_id).count() >= most:
-        raise QuotaExceeded(f"An account has at most {most} projects. Delete one that is no longer needed.")
+    check_number_of_projects(owner_id)
     project = Project.objects.create(owner=owner, name=name, description=description)
     record_activity(owner_id=owner_id, project_id=project.pk, tag=Tag.PROJECT_CREATED, actor=actor)
     return project

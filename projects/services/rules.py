@@ -10,6 +10,7 @@ from accounts.models import Owner
 from memford.core.errors import InvalidArguments, NotFound, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.text import check_text
+from projects import access
 from projects.models import Project
 
 
@@ -56,6 +57,17 @@ def lock_owner(owner_id: UUID) -> Owner:
     if owner is None:
         raise NotFound
     return owner
+
+
+def check_number_of_projects(owner_id: UUID) -> None:
+    """Refuse one more project where an owner has as many as allowed (part 1).
+
+    Raises:
+        QuotaExceeded: The limit is reached.
+    """
+    most = limits().projects_per_owner_max
+    if access.live_projects(owner_id).count() >= most:
+        raise QuotaExceeded(f"An account has at most {most} projects. Delete one that is no longer needed.")
 
 
 def check_quota(owner: Owner, more_bytes: int) -> None:

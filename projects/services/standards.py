@@ -16,7 +16,7 @@ from memford.core.limits import limits
 from memford.core.principal import Writer
 from memford.core.text import check_text
 from projects import access
-from projects.models import Project, Standard, StandardAssignment, StandardRevision, StandardStatus
+from projects.models import Project, Standard, StandardAssignment, StandardStatus
 from projects.services.rules import UNSET, Unset, check_quota, lock_owner, refuse, stored_size
 
 
@@ -99,18 +99,7 @@ def revise_standard(
     owner = lock_owner(owner_id)
     standard = access.standard_of(owner_id, standard_id)
     _store(owner, stored_size(changes.get("title", standard.title), changes.get("content", standard.content)))
-    replaced = StandardRevision(
-        owner_id=owner_id,
-        standard=standard,
-        revision=standard.revision,
-        title=standard.title,
-        content=standard.content,
-        status=standard.status,
-        changed_at=standard.updated_at,
-        changed_by_kind=standard.changed_by_kind,
-        changed_by_id=standard.changed_by_id,
-        changed_by_name=standard.changed_by_name,
-    )
+    replaced = standard.as_revision()
     accepted = Standard.objects.filter(owner_id=owner_id, pk=standard.pk, revision=expected_revision).update(
         **changes,
         revision=F("revision") + 1,

@@ -1,14 +1,15 @@
 """Request bodies: bounded, strict JSON, no field that is not known, and text exactly as it came (T10)."""
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from django.core.exceptions import RequestDataTooBig
 from drf_spectacular.drainage import set_override
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+
+from memford.core.strict_json import read_json
 
 BODY_MAX_BYTES: Final = 1_048_576
 
@@ -32,16 +33,12 @@ class StrictJSONParser(BaseParser):
         if len(data) > BODY_MAX_BYTES:
             raise RequestDataTooBig
         try:
-            value = json.loads(data, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError):
+            value = read_json(data)
+        except ValueError:
             raise ParseError("The body is not JSON in UTF-8.") from None
         if not isinstance(value, dict):
             raise ParseError("The body must be one JSON object.")
         return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 class Body(serializers.Serializer[Any]):

@@ -1,6 +1,6 @@
 """Lists by ``limit`` and ``cursor``: bounded, and by position rather than by counting off."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from django.core import signing
@@ -69,13 +69,25 @@ def _signer(request: Request, what: str) -> signing.Signer:
     return signing.Signer(salt=f"{_SALT}:{what}:{request.user.pk}")
 
 
-def page_of(
-    request: Request, rows: Sequence[Any], limit: int, what: str, position: Callable[[Any], list[Any]]
-) -> tuple[Sequence[Any], str | None]:
+def _cut(
+    request: Request, rows: list[Any], limit: int, what: str, position: Callable[[Any], list[Any]]
+) -> tuple[list[Any], str | None]:
     """Cut ``rows``, of which one more than ``limit`` was asked for, and return them with the next cursor."""
     if len(rows) <= limit:
         return rows, None
     return rows[:limit], cursor_for(request, what, position(rows[limit - 1]))
+
+
+def by_number(
+    request: Request, what: str, rows: Callable[[int, int | None], list[Any]], number: str
+) -> tuple[list[Any], str | None]:
+    """Return a page of what ``rows`` gives for a limit and the number to stand behind, newest first.
+
+    ``number`` names the attribute that orders them.
+    """
+    limit, position = limit_of(request), position_of(request, what)
+    found = rows(limit + 1, None if position is None else position[0])
+    return _cut(request, found, limit, what, lambda row: [getattr(row, number)])
 
 
 def by_age(
@@ -88,5 +100,4 @@ def by_age(
         at, id_ = position
         rows = rows.filter(Q(**{f"created_at__{beyond}": at}) | Q(created_at=at, **{f"id__{beyond}": id_}))
     found = list(rows.order_by(f"{sign}created_at", f"{sign}id")[: limit + 1])
-    shown, cursor = page_of(request, found, limit, what, lambda row: [row.created_at.isoformat(), str(row.pk)])
-    return list(shown), cursor
+    return _cut(request, found, limit, what, lambda row: [row.created_at.isoformat(), str(row.pk)])

@@ -11,12 +11,12 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from memford.core.database import RETRY_AFTER_SECONDS
 from memford.core.errors import MemfordError
 
 logger = structlog.get_logger(__name__)
 
 MEDIA_TYPE: Final = "application/problem+json"
-RETRY_AFTER_SECONDS: Final = 2
 
 _CODES: Final = {
     exceptions.NotAuthenticated: "signed_out",
