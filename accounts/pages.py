@@ -25,7 +25,9 @@ from memford.env import env
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Say what this is, and how an agent connects."""
+    """Say what this is, and how an agent connects; who is signed in is led to their projects."""
+    if request.user.is_authenticated:
+        return redirect("projects")
     context = {"mcp_url": f"{settings.PUBLIC_URL}/mcp", "signup": env().signup}
     return render(request, "accounts/home.html", context)
 

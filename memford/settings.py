@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from django.utils.csp import CSP
+
 from memford.core.logs import logging_config
 from memford.core.mail import mailer_of
 from memford.core.sign_in_limits import sign_in_limits
@@ -37,6 +39,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",
+    "django_htmx",
     "rest_framework",
     "drf_spectacular",
 ]
@@ -52,6 +55,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "memford.core.timezones.BrowserTimezone",
 ]
 
 ROOT_URLCONF = "memford.urls"
@@ -68,6 +72,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.csp",
+                "projects.pages.navigation.navigation",
             ]
         },
     }
@@ -266,7 +272,8 @@ SECURE_CSP = {
     "style-src": ["'self'"],
     "img-src": ["'self'", "data:"],
     "font-src": ["'self'"],
-    "script-src": ["'self'"],
+    # Only what a page of ours names runs, wherever else a file may come from.
+    "script-src": [CSP.NONCE],
     "connect-src": ["'self'"],
     "form-action": ["'self'"],
     "base-uri": ["'none'"],

@@ -10,6 +10,8 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("", include("accounts.urls")),
+    path("", include("projects.pages.urls")),
+    path("", include("mcp_gateway.connections.urls")),
     path("api/", include("memford.api_urls")),
     path("", include("mcp_gateway.authorization.urls")),
 ]

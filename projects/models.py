@@ -133,6 +133,8 @@ class Note(TenantModel, Changed):
                 condition=~models.Q(status="active"),
                 name="note_set_aside_by_seq",
             ),
+            # Who wrote here, and what one of them wrote (W2). The index of words is migration 0004's alone.
+            models.Index(fields=["owner", "project", "writer_id", "-seq"], name="note_by_writer"),
         ]
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from projects import access
 from projects.api import shapes
 from projects.models import Note, Status
 from projects.selectors import (
+    NoteFilter,
     assigned_standards,
     list_activity,
     list_notes,
@@ -103,12 +104,12 @@ class Notes(OwnerView):
     )
     def get(self, request: Request, project_id: str) -> Response:
         """List retained notes, newest first, of one status or of all (A1)."""
-        status = _status_of(request)
+        only = NoteFilter(status=_status_of(request))
         shown, cursor = by_number(
             request,
             f"notes:{project_id}",
             lambda limit, before: list_notes(
-                owner_id=self.owner_id, project_id=project_id, limit=limit, before_seq=before, status=status
+                owner_id=self.owner_id, project_id=project_id, limit=limit, before_seq=before, only=only
             ),
             "seq",
         )

@@ -4,23 +4,39 @@ from projects.selectors.history import NoteWording, StandardWording, note_histor
 from projects.selectors.lists import (
     assigned_standards,
     list_activity,
-    list_notes,
     list_projects,
     list_standards,
     projects_using,
 )
 from projects.selectors.memory import MemoryPage, project_summary, read_memory
+from projects.selectors.timeline import (
+    ALL_NOTES,
+    NoteChanges,
+    NoteFilter,
+    NoteWriter,
+    list_notes,
+    note_changes,
+    note_mark,
+    note_writers,
+)
 
 __all__ = [
+    "ALL_NOTES",
     "MemoryPage",
+    "NoteChanges",
+    "NoteFilter",
     "NoteWording",
+    "NoteWriter",
     "StandardWording",
     "assigned_standards",
     "list_activity",
     "list_notes",
     "list_projects",
     "list_standards",
+    "note_changes",
     "note_history",
+    "note_mark",
+    "note_writers",
     "original_wordings",
     "project_summary",
     "projects_using",

@@ -6,34 +6,12 @@ from django.db.models import QuerySet
 
 from accounts.models import Activity
 from projects import access
-from projects.models import Note, Project, Standard, StandardAssignment
+from projects.models import Project, Standard, StandardAssignment
 
 
 def list_projects(*, owner_id: UUID) -> QuerySet[Project]:
     """Return the owner's live projects, oldest first; an owner has at most a hundred."""
     return access.live_projects(owner_id).order_by("created_at", "id")
-
-
-def list_notes(
-    *,
-    owner_id: UUID,
-    project_id: UUID | str,
-    limit: int,
-    before_seq: int | None = None,
-    status: str | None = None,
-) -> list[Note]:
-    """Return retained notes newest first, from behind ``before_seq``, of one status or of all (A1).
-
-    Raises:
-        NotFound: The project is not this owner's.
-    """
-    project = access.project_of(owner_id, project_id)
-    notes = Note.objects.filter(owner_id=owner_id, project=project).order_by("-seq")
-    if before_seq is not None:
-        notes = notes.filter(seq__lt=before_seq)
-    if status is not None:
-        notes = notes.filter(status=status)
-    return list(notes[:limit])
 
 
 def list_standards(*, owner_id: UUID) -> QuerySet[Standard]:

@@ -14,6 +14,7 @@ from memford.core.limits import limits
 from projects import access
 from projects.models import Note, Project
 from projects.selectors import (
+    NoteFilter,
     assigned_standards,
     list_activity,
     list_notes,
@@ -125,7 +126,7 @@ class TestNotes:
         revise(owner, notes[1], 1, status="deleted")
         where: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk}
         assert [note.content for note in list_notes(limit=10, **where)] == ["2", "1", "0"]
-        assert [note.content for note in list_notes(limit=10, status="deleted", **where)] == ["1"]
+        assert [note.content for note in list_notes(limit=10, only=NoteFilter(status="deleted"), **where)] == ["1"]
         assert [note.content for note in list_notes(limit=1, before_seq=notes[2].seq, **where)] == ["1"]
 
     def test_each_revision_counts_as_stored_text(self, owner: Person) -> None:
