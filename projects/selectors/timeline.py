@@ -28,6 +28,8 @@ _VECTOR: Final = """(
 _QUERY: Final = r"""(%s::text)::tsquery && regexp_replace(
     websearch_to_tsquery('simple'::regconfig, %s::text)::text, '''(?:[^'']|'''')+''', '\&:*', 'g')::tsquery"""
 
+_HAS_WORDS: Final = "numnode(websearch_to_tsquery('simple'::regconfig, %s::text)) > 0"
+
 _WRITERS: Final = """
 WITH RECURSIVE found AS (
     (SELECT writer_id, writer_kind, writer_name FROM projects_note
@@ -71,10 +73,9 @@ class NoteFilter:
             notes = notes.filter(writer_id=self.writer_id)
         if not self.words:
             return notes
-        if _WORD.search(self.words) is None:
-            return notes.none()
-        parameters = (f"'{project_id}'", self.words)
-        return notes.filter(RawSQL(f"{_VECTOR} @@ ({_QUERY})", parameters, BooleanField()))  # noqa: S611
+        # What holds no word finds nothing, though it excludes nothing either.
+        parameters = (self.words, f"'{project_id}'", self.words)
+        return notes.filter(RawSQL(f"{_HAS_WORDS} AND {_VECTOR} @@ ({_QUERY})", parameters, BooleanField()))  # noqa: S611
 
 
 ALL_NOTES: Final = NoteFilter()
