@@ -31,12 +31,10 @@ SEQ_MAX: Final = 2**63 - 1
 REVISION_MAX: Final = 2**31 - 1
 
 
-@workspace_page("GET", "POST")
+@workspace_page("GET")
 def timeline(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
-    """Show a project's notes, newest first, or write one."""
+    """Show a project's notes, newest first."""
     project = access.project_of(owner.pk, project_id)
-    if request.method == "POST":
-        return _write(request, owner, project)
     only = _filter_of(request)
     if is_part(request):
         part = "days" if request.headers.get("HX-Target") == "older" else "timeline"
@@ -135,7 +133,12 @@ def _address_of(only: NoteFilter) -> list[tuple[str, str]]:
 # Writing
 
 
-def _write(request: HttpRequest, owner: Owner, project: Project) -> HttpResponse:
+@workspace_page("GET", "POST")
+def write(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
+    """Write a note, once however often the form is sent (T7)."""
+    project = access.project_of(owner.pk, project_id)
+    if request.method != "POST":
+        return redirect("notes", project.pk)
     content = typed_text(request.POST.get("content", ""))
     source = request.POST.get("source", "")
     form: dict[str, Any] = {"content": content, "source": source, "checkpoint": request.POST.get("checkpoint", "")}

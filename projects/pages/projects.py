@@ -1,5 +1,7 @@
 """The list of projects, and one project's settings (W2, A8)."""
 
+from uuid import UUID
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,11 +17,17 @@ from projects.selectors import list_projects
 from projects.services import change_project, create_project, delete_project
 
 
-@workspace_page("GET", "POST")
+@workspace_page("GET")
 def projects(request: HttpRequest, owner: Owner) -> HttpResponse:
-    """List the owner's projects, or make one more."""
+    """List the owner's projects."""
+    return _projects_page(request, owner)
+
+
+@workspace_page("GET", "POST")
+def new(request: HttpRequest, owner: Owner) -> HttpResponse:
+    """Make one more project."""
     if request.method != "POST":
-        return _projects_page(request, owner)
+        return redirect("projects")
     name, description = _given(request)
     try:
         project = create_project(owner_id=owner.pk, actor=owner.hand, name=name, description=description)
@@ -58,12 +66,18 @@ def problems_of(error: MemfordError | None) -> dict[str, object]:
     return {"problem": error.message}
 
 
+@workspace_page("GET")
+def settings(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
+    """Show a project's name and description; export and delete stand here too."""
+    return _settings_page(request, access.project_of(owner.pk, project_id))
+
+
 @workspace_page("GET", "POST")
-def settings(request: HttpRequest, owner: Owner, project_id: str) -> HttpResponse:
-    """Show and change a project's name and description; export and delete stand here too."""
+def change(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
+    """Change a project's name or description."""
     project = access.project_of(owner.pk, project_id)
     if request.method != "POST":
-        return _settings_page(request, project)
+        return redirect("project-settings", project.pk)
     name, description = _given(request)
     if description == project.description.replace("\r\n", "\n"):
         description = project.description
@@ -92,7 +106,7 @@ def _settings_page(
 
 
 @workspace_page("POST")
-def delete(request: HttpRequest, owner: Owner, project_id: str) -> HttpResponse:
+def delete(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
     """Delete a project, for everyone at once (A8)."""
     project = access.project_of(owner.pk, project_id)
     delete_project(owner_id=owner.pk, project_id=project.pk, actor=owner.hand)

@@ -6,7 +6,10 @@ from projects.pages import activity, history, notes, projects, standards
 
 urlpatterns = [
     path("projects", projects.projects, name="projects"),
+    # A form's own address: where sending it fails, a browser goes back to the page with all that was typed.
+    path("projects/new", projects.new, name="project-new"),
     path("projects/<uuid:project_id>", notes.timeline, name="notes"),
+    path("projects/<uuid:project_id>/notes", notes.write, name="note-write"),
     path("projects/<uuid:project_id>/notes/live", notes.live, name="notes-live"),
     path("projects/<uuid:project_id>/notes/<uuid:note_id>", history.note, name="note"),
     path("projects/<uuid:project_id>/notes/<uuid:note_id>/edit", notes.edit, name="note-edit"),
@@ -19,6 +22,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/standards", standards.of_project, name="project-standards"),
     path("projects/<uuid:project_id>/activity", activity.activity, name="activity"),
     path("projects/<uuid:project_id>/settings", projects.settings, name="project-settings"),
+    path("projects/<uuid:project_id>/settings/change", projects.change, name="project-change"),
     path("projects/<uuid:project_id>/delete", projects.delete, name="project-delete"),
     path("standards", standards.shelf, name="standards"),
     path("standards/<uuid:standard_id>", standards.standard, name="standard"),

@@ -53,7 +53,7 @@ class TestWriting:
     def test_a_note_stands_at_the_top_exactly_as_typed(self, browser: Client, notes: str, owner: Person) -> None:
         write(owner, "older")
         typed = "  first line\r\n\r\n  ünïcode 🗼\t\r\n"
-        answer = browser.post(notes, {"content": typed, "source": "a walk"})
+        answer = browser.post(notes + "/notes", {"content": typed, "source": "a walk"})
         assert (answer.status_code, answer["Location"]) == (302, notes)
         newest = Note.objects.filter(project=owner.project).latest("seq")
         assert (newest.content, newest.source) == ("  first line\n\n  ünïcode 🗼\t\n", "a walk")
@@ -66,7 +66,7 @@ class TestWriting:
 
         def press(client: Client) -> int:
             try:
-                return client.post(notes, form).status_code
+                return client.post(notes + "/notes", form).status_code
             finally:
                 connections.close_all()
 
@@ -78,19 +78,19 @@ class TestWriting:
         self, browser: Client, notes: str, owner: Person
     ) -> None:
         form = {"content": "first", "checkpoint": field(text_of(browser.get(notes)), "checkpoint")}
-        browser.post(notes, form)
-        answer = browser.post(notes, {**form, "content": "second"})
+        browser.post(notes + "/notes", form)
+        answer = browser.post(notes + "/notes", {**form, "content": "second"})
         assert answer.status_code == 409
         assert "second</textarea>" in text_of(answer)
         again = {"content": "second", "checkpoint": field(text_of(answer), "checkpoint")}
-        assert browser.post(notes, again).status_code == 302
+        assert browser.post(notes + "/notes", again).status_code == 302
         assert {note.content for note in Note.objects.filter(project=owner.project)} == {"first", "second"}
 
     @pytest.mark.parametrize("headers", [{}, PART], ids=["page", "part"])
     def test_what_is_refused_stays_in_the_form(
         self, browser: Client, notes: str, owner: Person, headers: dict[str, Any]
     ) -> None:
-        answer = browser.post(notes, {"content": "x" * 32_001, "source": "kept"}, **headers)
+        answer = browser.post(notes + "/notes", {"content": "x" * 32_001, "source": "kept"}, **headers)
         assert answer.status_code == 400
         page = text_of(answer)
         assert "x" * 32_001 in page
@@ -100,13 +100,13 @@ class TestWriting:
         assert not Note.objects.filter(project=owner.project).exists()
 
     def test_a_part_asks_the_timeline_to_look(self, browser: Client, notes: str) -> None:
-        answer = browser.post(notes, {"content": "hello"}, **PART)
+        answer = browser.post(notes + "/notes", {"content": "hello"}, **PART)
         assert (answer.status_code, answer["HX-Trigger"]) == (200, '{"memford:look": {}}')
         assert "hello" not in text_of(answer)
 
     @pytest.mark.parametrize("bad", ["\x00", "", "   \r\n "])
     def test_what_cannot_be_stored_is_said_beside_the_field(self, browser: Client, notes: str, bad: str) -> None:
-        answer = browser.post(notes, {"content": bad})
+        answer = browser.post(notes + "/notes", {"content": bad})
         assert answer.status_code == 400
         assert 'aria-invalid="true"' in text_of(answer)
 
@@ -121,13 +121,13 @@ class TestSignedOut:
 
     def test_what_was_typed_is_shown_again_to_be_sent(self, notes: str, owner: Person) -> None:
         stranger = visitor()
-        answer = stranger.post(notes, {"content": HOSTILE, "source": "s", "checkpoint": "c"})
+        answer = stranger.post(notes + "/notes", {"content": HOSTILE, "source": "s", "checkpoint": "c"})
         page = text_of(answer)
         assert answer.status_code == 401
         assert "&lt;script&gt;alert(1)" in page
         assert "<script" not in page
         assert field(page, "checkpoint") == "c"
-        assert f'action="{notes}"' in page
+        assert f'action="{notes}/notes"' in page
         assert not Note.objects.filter(project=owner.project).exists()
 
     def test_a_part_is_answered_401(self, notes: str) -> None:
@@ -136,19 +136,21 @@ class TestSignedOut:
     def test_after_signing_in_elsewhere_the_old_page_still_sends(self, notes: str, owner: Person) -> None:
         client = visitor(owner, enforce_csrf_checks=True)
         answer = client.post(
-            notes, {"content": "typed before", "csrfmiddlewaretoken": "x" * 32}, HTTP_ORIGIN="http://localhost:8000"
+            notes + "/notes",
+            {"content": "typed before", "csrfmiddlewaretoken": "x" * 32},
+            HTTP_ORIGIN="http://localhost:8000",
         )
         assert answer.status_code == 403
         page = text_of(answer)
         assert "typed before</textarea>" in page
         form = {"content": "typed before", "csrfmiddlewaretoken": field(page, "csrfmiddlewaretoken")}
-        assert client.post(notes, form, HTTP_ORIGIN="http://localhost:8000").status_code == 302
+        assert client.post(notes + "/notes", form, HTTP_ORIGIN="http://localhost:8000").status_code == 302
         assert Note.objects.filter(project=owner.project, content="typed before").count() == 1
 
     @pytest.mark.parametrize("origin", [{}, {"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_ORIGIN": "null"}])
     def test_what_another_site_sends_is_not_shown(self, notes: str, owner: Person, origin: dict[str, Any]) -> None:
         client = visitor(owner, enforce_csrf_checks=True)
-        answer = client.post(notes, {"content": "planted"}, **origin)
+        answer = client.post(notes + "/notes", {"content": "planted"}, **origin)
         assert answer.status_code == 403
         assert "planted" not in text_of(answer)
 
@@ -489,7 +491,11 @@ class TestTenants:
         assert len(pages) == 1
         assert pages.pop()[0] == 404
         form = {"expected_revision": 1, "content": "mine now", "status": "deleted"}
-        for path in [address(note), address(note) + "/revisions/1/restore", f"/projects/{other_owner.project.pk}"]:
+        for path in [
+            address(note),
+            address(note) + "/revisions/1/restore",
+            f"/projects/{other_owner.project.pk}/notes",
+        ]:
             assert browser.post(path, form).status_code == 404
         assert browser.post(f"/projects/{other_owner.project.pk}/delete").status_code == 404
         note.refresh_from_db()

@@ -7,7 +7,7 @@ from django.test import Client
 
 from tests.cast import Person
 
-PART = {"HTTP_HX_REQUEST": "true"}
+PART: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
 """What htmx says of itself when it asks for a part of a page."""
 
 

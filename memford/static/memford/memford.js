@@ -28,6 +28,8 @@ function typed (form) {
 function restoreDraft (form) {
   if (form.dataset.restored) return
   form.dataset.restored = 'yes'
+  // What the server shows again was sent a moment ago, and is newer than any draft.
+  if (form.dataset.shownAgain !== undefined) { sessionStorage.setItem(draftKey(form), JSON.stringify(typed(form))); return }
   const kept = JSON.parse(sessionStorage.getItem(draftKey(form)) || 'null')
   if (!kept) return
   const now = typed(form)
