@@ -18,6 +18,7 @@ from projects.models import Note
 WORDS_MAX_CHARS: Final = 200
 WRITERS_MAX: Final = 200
 CHANGES_MAX: Final = 200
+WALKED_NOTES: Final = 500
 
 # The expression of the index note_words. The project's id is a word of it, so that the words of all other projects'
 # notes need not be looked at. No language is assumed: words are compared as they are written, in lower case.
@@ -29,6 +30,9 @@ _QUERY: Final = r"""(%s::text)::tsquery && regexp_replace(
     websearch_to_tsquery('simple'::regconfig, %s::text)::text, '''(?:[^'']|'''')+''', '\&:*', 'g')::tsquery"""
 
 _HAS_WORDS: Final = "numnode(websearch_to_tsquery('simple'::regconfig, %s::text)) > 0"
+
+_INDEXED: Final = f"""WITH indexed AS MATERIALIZED (
+    SELECT id FROM projects_note WHERE {_HAS_WORDS} AND {_VECTOR} @@ ({_QUERY}))"""
 
 _WRITERS: Final = """
 WITH RECURSIVE found AS (
@@ -65,17 +69,11 @@ class NoteFilter:
         wanted = re.sub(r"(?:^|\s)-(?:\"[^\"]*\"?|\S+)", " ", self.words)
         return [word.lower() for word in _WORD.findall(wanted) if word not in {"OR", "or"}]
 
-    def apply(self, notes: QuerySet[Note], project_id: UUID) -> QuerySet[Note]:
-        """Return those of one project's notes that pass."""
+    def within(self, notes: QuerySet[Note]) -> QuerySet[Note]:
+        """Return those that pass but for the words, which are :func:`_find`'s."""
         if self.status is not None:
             notes = notes.filter(status=self.status)
-        if self.writer_id is not None:
-            notes = notes.filter(writer_id=self.writer_id)
-        if not self.words:
-            return notes
-        # What holds no word finds nothing, though it excludes nothing either.
-        parameters = (self.words, f"'{project_id}'", self.words)
-        return notes.filter(RawSQL(f"{_HAS_WORDS} AND {_VECTOR} @@ ({_QUERY})", parameters, BooleanField()))  # noqa: S611
+        return notes if self.writer_id is None else notes.filter(writer_id=self.writer_id)
 
 
 ALL_NOTES: Final = NoteFilter()
@@ -117,12 +115,32 @@ def list_notes(
         NotFound: The project is not this owner's.
     """
     project = access.project_of(owner_id, project_id)
-    notes = Note.objects.filter(owner_id=owner_id, project=project).order_by("-seq")
+    notes = only.within(Note.objects.filter(owner_id=owner_id, project=project)).order_by("-seq")
     if before_seq is not None:
         notes = notes.filter(seq__lt=before_seq)
     if among is not None:
         notes = notes.filter(pk__in=among)
-    return list(only.apply(notes, project.pk)[:limit])
+    if not only.words:
+        return list(notes[:limit])
+    return _find(notes, project.pk, only.words, limit)
+
+
+def _find(notes: QuerySet[Note], project_id: UUID, words: str, limit: int) -> list[Note]:
+    """Return the newest notes that hold words: first among the newest of all, then by the index of words.
+
+    What many notes hold is found at once among the newest, and what few hold by the index. PostgreSQL is not left to
+    choose, since it takes the splitting of a text into words for much cheaper than it is.
+    """
+    parameters = (words, f"'{project_id}'", words)
+    newest = list(notes.values_list("pk", "seq")[:WALKED_NOTES])
+    # As a test of a truth value it is nothing that the index could be asked.
+    holds = RawSQL(f"({_HAS_WORDS} AND {_VECTOR} @@ ({_QUERY})) IS TRUE", parameters, BooleanField())  # noqa: S611
+    found = list(notes.filter(holds, pk__in=[pk for pk, _ in newest])[:limit])
+    if len(found) >= limit or len(newest) < WALKED_NOTES:
+        return found
+    ids = RawSQL(f"{_INDEXED} SELECT id FROM indexed", parameters)  # noqa: S611
+    beyond = notes.filter(seq__lt=newest[-1][1], pk__in=ids)
+    return [*found, *beyond[: limit - len(found)]]
 
 
 def note_writers(*, owner_id: UUID, project_id: UUID) -> list[NoteWriter]:
