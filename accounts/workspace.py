@@ -54,7 +54,7 @@ def workspace_page(*methods: str) -> Callable[[Page], Page]:
                 logger.warning("unavailable", error=type(error).__name__)
                 return _private(typed_again(request, "away", status=503))
 
-        page.is_workspace_page = True  # type: ignore[attr-defined]
+        page.is_workspace_page, page.methods = True, allowed  # type: ignore[attr-defined]
         return page
 
     return decorate

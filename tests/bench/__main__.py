@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
     type Step = tuple[str, Callable[[], list[Result]]]
 
-GROUPS = ("calls", "streams", "start")
-"""What ``--only`` may name: calls beside the floor, sessions and streams, and how soon ``memford up`` is there."""
+GROUPS = ("calls", "streams", "pages", "start")
+"""What ``--only`` may name: calls beside the floor, sessions and streams, the workspace's pages, and how soon
+``memford up`` is there."""
 
 
 def main() -> int:
@@ -149,6 +150,8 @@ def _measured(
                 results += _done(steps)
         if "streams" in groups:
             results += _done(_stream_steps(options, layout, about))
+        if "pages" in groups:
+            results += _done(_page_steps(options, layout, about))
     if "start" in groups:
         from tests.bench.measures import up_starts
 
@@ -192,6 +195,14 @@ def _stream_steps(options: argparse.Namespace, layout: Layout, about: dict[str, 
         (f"{plan.streams:,} streams that end and come again", bench.steady),
         ("Killing one of two instances", bench.kill),
     ]
+
+
+def _page_steps(options: argparse.Namespace, layout: Layout, about: dict[str, Any]) -> list["Step"]:
+    from tests.bench.pages import PagesBench, PagesPlan
+
+    plan = PagesPlan(notes=10_000, rounds=8 if options.quick else 30)
+    about["pages_plan"] = asdict(plan)
+    return [(f"Pages of a workspace of {plan.notes:,} notes", PagesBench(plan, layout).first_bytes)]
 
 
 def _done(steps: list["Step"]) -> list["Result"]:
