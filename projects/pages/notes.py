@@ -26,7 +26,7 @@ from projects.selectors.timeline import WORDS_MAX_CHARS
 from projects.services import revise_note, write_note
 from projects.services.rules import UNSET
 
-NOTES_AT_ONCE: Final = 50
+NOTES_AT_ONCE: Final = 30
 SEQ_MAX: Final = 2**63 - 1
 REVISION_MAX: Final = 2**31 - 1
 

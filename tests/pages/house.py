@@ -41,9 +41,11 @@ _NOTES: Final = [
     ("codex", "Measured the rotation over an hour: 8.02 s on average, 8.1 s at most.", "bench/rotation.py", 1),
     (
         "claude",
-        ("Decision: the fog horn follows the visibility sensor, not the clock.\n\n"
-        "- below 2 km: two blasts a minute\n- below 500 m: four blasts a minute\n- the keeper can silence it for an hour\n\n"
-        "The clock was wrong twice last winter, when fog came by day."),
+        (
+            "Decision: the fog horn follows the visibility sensor, not the clock.\n\n"
+            "- below 2 km: two blasts a minute\n- below 500 m: four blasts a minute\n- the keeper can silence it for an hour\n\n"
+            "The clock was wrong twice last winter, when fog came by day."
+        ),
         "design review",
         2,
     ),

@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from projects.models import Note, NoteRevision, Status
+from projects.selectors.timeline import WALKED_NOTES
 from projects.services import delete_project, revise_note, write_note
 from tests.cast import Agent, Person
 from tests.pages.visiting import PART, field, text_of, visitor
@@ -313,9 +314,9 @@ class TestLookingThrough:
             write(owner, f"number {number}.")
         seen: list[int] = []
         at = notes
-        for _ in range(3):
+        for _ in range(4):
             page = text_of(browser.get(at))
-            seen += map(int, re.findall(r"number (\d+)\.", page))
+            seen += _numbers(page)
             older = re.search(r'href="(\?before=[^"]*)"', page)
             at = notes + older.group(1).replace("&amp;", "&") if older else ""
         assert seen == list(range(119, -1, -1))
@@ -362,6 +363,20 @@ class TestLookingThrough:
         assert "<mark>lamp</mark> &lt;script&gt;alert(1)&lt;/script&gt;" in page
         assert "<mark>Lamplight</mark> &amp; &lt;b&gt;oil" in page
         assert "<script>alert" not in page
+
+    def test_what_few_of_very_many_hold_is_found_in_order(self, browser: Client, notes: str, owner: Person) -> None:
+        """Behind those that are walked through, the index of words goes on, and filters hold there too."""
+        for number in range(WALKED_NOTES + 60):
+            note = write(owner, f"number {number}." + (" beacon" if number % 40 == 0 else ""))
+            if number == 40:
+                revise(owner, note, status="inactive")
+        expected = list(range(0, WALKED_NOTES + 60, 40))[::-1]
+        assert _numbers(text_of(browser.get(notes, {"q": "beac"}))) == expected
+        active = _numbers(text_of(browser.get(notes, {"q": "beac", "status": "active"})))
+        assert active == [number for number in expected if number != 40]
+        assert _numbers(text_of(browser.get(notes, {"q": "beac", "status": "inactive"}))) == [40]
+        before = Note.objects.get(project=owner.project, content="number 160. beacon").seq
+        assert _numbers(text_of(browser.get(notes, {"q": "beac", "before": before}))) == [120, 80, 40, 0]
 
     def test_only_this_projects_notes_are_found(self, browser: Client, owner: Person, other_owner: Person) -> None:
         write(owner, "shared word")
@@ -513,12 +528,16 @@ class TestCost:
             note = write(owner, f"note {number}", owner.new_agent(name=f"agent {number}") if number < 12 else None)
         for _ in range(min(count, 20)):
             revise(owner, note, content=str(uuid.uuid4()))
-        bounds = {notes: 8, notes + "?q=note": 8, address(note): 9, address(note) + "/edit": 6, "/projects": 4}
+        bounds = {notes: 8, notes + "?q=note": 9, address(note): 9, address(note) + "/edit": 6, "/projects": 4}
         bounds |= {notes + "/settings": 4, notes + "/notes/live?since=0": 6}
         for path, most in bounds.items():
             with CaptureQueriesContext(connection) as asked:
                 assert browser.get(path).status_code == 200
             assert len(asked) <= most, (path, [each["sql"][:100] for each in asked])
+
+
+def _numbers(page: str) -> list[int]:
+    return [int(number) for number in re.findall(r"number (\d+)\.", page)]
 
 
 def _unmarked(page: str) -> str:
