@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help setup run test check conformance bench
+.PHONY: help setup run test check conformance bench screenshots
 .DEFAULT_GOAL := help
 
 help:  ## Say what each target does
@@ -27,3 +27,6 @@ conformance: setup  ## Hold the endpoint against the protocol's official suite
 
 bench: setup  ## Measure calls per second and start times; ARGS passes options on
 	@$(PYTHON) -m tests.bench $(ARGS)
+
+screenshots: setup  ## Photograph every page in light and dark, to be looked at; needs Chromium
+	@$(PYTHON) -m tests.screenshots $(ARGS)
