@@ -162,7 +162,10 @@ def _access_page(
         context |= {
             "made": issued.connection,
             "secret": issued.secret,
-            "lines": {"claude_code": paste.claude_code_with(url, issued.secret), "curl": paste.curl_with(url, issued.secret)},
+            "lines": {
+                "claude_code": paste.claude_code_with(url, issued.secret),
+                "curl": paste.curl_with(url, issued.secret),
+            },
         }
     template = "connections/parts/access.html" if is_part(request) else "connections/access.html"
     return render(request, template, context, status=status)

@@ -71,9 +71,7 @@ def lines_for(url: str) -> dict[str, str]:
         "gemini": f"gemini mcp add -s user --transport http {NAME} {at}",
         "gemini_login": f"/mcp auth {NAME}",
         "gemini_key": f'gemini mcp add -s user --transport http -H "{shown}" {NAME} {at}',
-        "other": _json(
-            {"mcpServers": {NAME: {**remote, "headers": {"Authorization": f"Bearer {SHOWN_FOR_A_KEY}"}}}}
-        ),
+        "other": _json({"mcpServers": {NAME: {**remote, "headers": {"Authorization": f"Bearer {SHOWN_FOR_A_KEY}"}}}}),
         "python": _PYTHON.format(url=url, variable=KEY_VARIABLE),
         "curl": curl_with(url, SHOWN_FOR_A_KEY),
     }

@@ -28,9 +28,7 @@ def list_connections(*, owner_id: UUID) -> QuerySet[Connection]:
     return Connection.objects.filter(owner_id=owner_id).select_related("project").order_by("-created_at", "id")
 
 
-def live_connections(
-    *, owner_id: UUID, project_id: UUID, older_than: Connection | None = None
-) -> QuerySet[Connection]:
+def live_connections(*, owner_id: UUID, project_id: UUID, older_than: Connection | None = None) -> QuerySet[Connection]:
     """Return a project's connections and keys that still work, newest first."""
     found = _of_project(owner_id, project_id).filter(_live())
     if older_than is not None:
@@ -41,7 +39,9 @@ def live_connections(
 
 def ended_connections(*, owner_id: UUID, project_id: UUID) -> QuerySet[Connection]:
     """Return a project's connections and keys that work no more, the last to end first."""
-    return _of_project(owner_id, project_id).exclude(_live()).order_by(Coalesce("revoked_at", "expires_at").desc(), "id")
+    return (
+        _of_project(owner_id, project_id).exclude(_live()).order_by(Coalesce("revoked_at", "expires_at").desc(), "id")
+    )
 
 
 def last_callers(*, owner_id: UUID, project_id: UUID) -> QuerySet[Connection]:
