@@ -200,6 +200,7 @@ def revoke(request: HttpRequest, owner: Owner, project_id: UUID, connection_id: 
     connection = _of_project(owner, project, connection_id)
     ended = revoke_connection(owner_id=owner.pk, connection_id=connection.pk, actor=owner.hand)
     if is_part(request):
-        return render(request, "connections/parts/connection.html", {"project": project, "connection": ended})
+        context = {"project": project, "connection": ended, "is_answer": True}
+        return render(request, "connections/parts/connection.html", context)
     messages.success(request, f"“{ended.name}” was revoked. Its next call is refused.")
     return redirect("access", project.pk)
