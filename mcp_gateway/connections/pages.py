@@ -82,12 +82,10 @@ def _calls(owner: Owner, project: Project) -> dict[str, Any]:
 # Access
 
 
-@workspace_page("GET", "POST")
+@workspace_page("GET")
 def access(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
-    """List a project's connections and keys, or make a key, whose secret is shown this once."""
+    """List a project's connections and keys, with a form for a new key."""
     project = projects_access.project_of(owner.pk, project_id)
-    if request.method == "POST":
-        return _make_key(request, owner, project)
     return _access_page(request, owner, project, _new_form())
 
 
@@ -96,7 +94,12 @@ def _new_form(**more: Any) -> dict[str, Any]:
     return {"id": uuid.uuid4(), "access": Connection.Access.READ_WRITE, "ends": "90", **more}
 
 
-def _make_key(request: HttpRequest, owner: Owner, project: Project) -> HttpResponse:
+@workspace_page("GET", "POST")
+def new_key(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse:
+    """Make a key, once however often the form is sent; its secret is shown in this answer alone (A5)."""
+    project = projects_access.project_of(owner.pk, project_id)
+    if request.method != "POST":
+        return redirect("access", project.pk)
     given = {name: request.POST.get(name, "").strip() for name in ("name", "access", "ends", "days")}
     once = _as_uuid(request.POST.get("form_id"))
     if once is None:

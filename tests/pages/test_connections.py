@@ -245,7 +245,7 @@ def test_every_reason_to_end_has_words() -> None:
 
 def test_a_key_is_shown_once(browser: Client, owner: Person) -> None:
     page = browser.get(at(owner, "access"))
-    answer = browser.post(at(owner, "access"), filled_in(page))
+    answer = browser.post(at(owner, "access/keys"), filled_in(page))
     assert answer.status_code == 200
     secret = secret_in(answer)
     assert secret
@@ -271,24 +271,30 @@ def test_a_key_is_shown_once(browser: Client, owner: Person) -> None:
 
 def test_the_form_sent_again_makes_no_second_key(browser: Client, owner: Person) -> None:
     fields = filled_in(browser.get(at(owner, "access")))
-    first = browser.post(at(owner, "access"), fields)
-    again = browser.post(at(owner, "access"), fields)
+    first = browser.post(at(owner, "access/keys"), fields)
+    again = browser.post(at(owner, "access/keys"), fields)
     assert (first.status_code, again.status_code) == (200, 409)
     assert secret_in(again) is None
     assert "That key was made already" in text_of(again)
     assert 'value="Nightly job"' in text_of(again), "what was typed is kept"
     made = Connection.objects.get(project=owner.project)
     revoke_connection(owner_id=owner.id, connection_id=made.pk, actor=owner.hand)
-    assert browser.post(at(owner, "access"), fields).status_code == 409, "not even when it has ended"
-    another = browser.post(at(owner, "access"), filled_in(again))
+    assert browser.post(at(owner, "access/keys"), fields).status_code == 409, "not even when it has ended"
+    another = browser.post(at(owner, "access/keys"), filled_in(again))
     assert secret_in(another), "sent once more on purpose, it makes another"
     assert Connection.objects.filter(project=owner.project).count() == 2
+
+
+def test_the_forms_address_leads_back_to_the_page(browser: Client, owner: Person) -> None:
+    answer = browser.get(at(owner, "access/keys"))
+    assert (answer.status_code, answer["Location"]) == (302, at(owner, "access"))
+    assert browser.post(at(owner, "access")).status_code == 405
 
 
 def test_a_form_without_its_number_makes_nothing(browser: Client, owner: Person) -> None:
     fields = filled_in(browser.get(at(owner, "access")))
     for form_id in ("", "x", "\x00"):
-        answer = browser.post(at(owner, "access"), {**fields, "form_id": form_id})
+        answer = browser.post(at(owner, "access/keys"), {**fields, "form_id": form_id})
         assert answer.status_code == 400
         assert 'value="Nightly job"' in text_of(answer)
     assert not Connection.objects.filter(project=owner.project).exists()
@@ -302,7 +308,7 @@ def test_two_presses_at_once_make_one_key(owner: Person) -> None:
     def press(browser: Client) -> Any:
         start.wait()
         try:
-            return browser.post(at(owner, "access"), fields)
+            return browser.post(at(owner, "access/keys"), fields)
         finally:
             connections.close_all()
 
@@ -334,7 +340,7 @@ def test_one_form_is_another_one_in_another_project(owner: Person, other_owner: 
 def test_a_key_ends_when_it_was_told_to(
     browser: Client, owner: Person, ends: str, days: str, expected: int | None
 ) -> None:
-    browser.post(at(owner, "access"), filled_in(browser.get(at(owner, "access")), ends=ends, days=days))
+    browser.post(at(owner, "access/keys"), filled_in(browser.get(at(owner, "access")), ends=ends, days=days))
     made = Connection.objects.get(project=owner.project)
     if expected is None:
         assert made.expires_at is None
@@ -362,30 +368,30 @@ def test_what_cannot_be_stands_beside_its_field(
 ) -> None:
     sent = filled_in(browser.get(at(owner, "access")), **fields)
     for headers in ({}, PART):
-        answer = browser.post(at(owner, "access"), sent, headers=headers)
+        answer = browser.post(at(owner, "access/keys"), sent, headers=headers)
         assert answer.status_code == 400
         assert said in text_of(answer)
         assert form_id_of(answer) == sent["form_id"], "nothing was made, so it is the same asking"
         if sent["name"] == "Nightly job":
             assert 'value="Nightly job"' in text_of(answer)
     assert not Connection.objects.filter(project=owner.project).exists()
-    assert secret_in(browser.post(at(owner, "access"), filled_in(answer)))
+    assert secret_in(browser.post(at(owner, "access/keys"), filled_in(answer)))
 
 
 def test_the_number_of_live_keys_is_bounded(browser: Client, owner: Person) -> None:
     most = limits().live_keys_per_project_max
     agents = [owner.new_agent() for _ in range(most)]
     sent = filled_in(browser.get(at(owner, "access")))
-    refused = browser.post(at(owner, "access"), sent)
+    refused = browser.post(at(owner, "access/keys"), sent)
     assert refused.status_code == 409
     assert f"at most {most} live keys" in text_of(refused)
     assert 'value="Nightly job"' in text_of(refused)
     revoke_connection(owner_id=owner.id, connection_id=agents[0].connection.pk, actor=owner.hand)
-    assert secret_in(browser.post(at(owner, "access"), sent)), "the same form does it then"
+    assert secret_in(browser.post(at(owner, "access/keys"), sent)), "the same form does it then"
 
 
 def test_with_htmx_the_key_comes_in_place(browser: Client, owner: Person) -> None:
-    answer = browser.post(at(owner, "access"), filled_in(browser.get(at(owner, "access"))), headers=PART)
+    answer = browser.post(at(owner, "access/keys"), filled_in(browser.get(at(owner, "access"))), headers=PART)
     assert text_of(answer).lstrip().startswith('<div id="access">')
     assert secret_in(answer)
     assert "no-store" in answer["Cache-Control"]
@@ -415,7 +421,7 @@ def test_what_is_anothers_is_not_there(browser: Client, owner: Person, other_own
         assert browser.get(at(other_owner, page)).status_code == 404
         assert browser.get(f"/projects/{uuid.uuid4()}/{page}").status_code == 404
     fields = filled_in(browser.get(at(owner, "access")))
-    assert browser.post(at(other_owner, "access"), fields).status_code == 404
+    assert browser.post(at(other_owner, "access/keys"), fields).status_code == 404
     for address in (
         at(other_owner, f"access/{theirs.pk}/revoke"),
         at(owner, f"access/{theirs.pk}/revoke"),
@@ -435,7 +441,7 @@ def test_strangers_sign_in_first(owner: Person) -> None:
         answer = stranger.get(at(owner, page))
         assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/accounts/login/")
         assert stranger.get(at(owner, page), headers=PART).status_code == 401
-    assert stranger.post(at(owner, "access"), {"name": "x", "form_id": str(uuid.uuid4())}).status_code == 401
+    assert stranger.post(at(owner, "access/keys"), {"name": "x", "form_id": str(uuid.uuid4())}).status_code == 401
     assert stranger.post(at(owner, f"access/{agent.connection.pk}/revoke")).status_code == 401
     authenticate(agent.key)
     assert stranger.get(at(owner, f"access/{agent.connection.pk}/revoke")).status_code == 405
@@ -449,8 +455,8 @@ def test_names_are_never_markup(browser: Client, owner: Person) -> None:
         browser.get(at(owner, "connect")),
         browser.post(at(owner, f"access/{ended.pk}/revoke"), headers=PART),
         browser.get(at(owner, "access")),
-        browser.post(at(owner, "access"), filled_in(browser.get(at(owner, "access")), name=HOSTILE, ends="x")),
-        browser.post(at(owner, "access"), filled_in(browser.get(at(owner, "access")), name=HOSTILE)),
+        browser.post(at(owner, "access/keys"), filled_in(browser.get(at(owner, "access")), name=HOSTILE, ends="x")),
+        browser.post(at(owner, "access/keys"), filled_in(browser.get(at(owner, "access")), name=HOSTILE)),
     ]
     for answer in answers:
         assert HOSTILE not in text_of(answer)
@@ -490,7 +496,7 @@ def test_long_lists_are_bounded_and_every_live_one_is_reached(browser: Client, o
     assert f"The last {pages.ENDED_SHOWN} that ended" in first
     shown = set(re.findall(r'id="access-([^"]+)"', first))
     assert len(shown) == pages.LIVE_AT_ONCE + pages.ENDED_SHOWN
-    older = re.search(r'href="(\?before=[^"]+)"', first)
+    older = re.search(r'href="[^"]+(\?before=[^"]+)"', first)
     assert older
     second = text_of(browser.get(at(owner, "access") + older.group(1)))
     live = {
