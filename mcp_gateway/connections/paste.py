@@ -3,6 +3,7 @@
 import json
 import shlex
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 NAME: Final = "memford"
 SHOWN_FOR_A_KEY: Final = "mfk_…"
@@ -43,6 +44,13 @@ def _bearer(key: str) -> str:
     return f"Authorization: Bearer {key}"
 
 
+def _bridge(url: str) -> list[str]:
+    """Return how ``mcp-remote`` is started, which takes plain http unasked at two names of this computer only."""
+    parts = urlsplit(url)
+    is_taken = parts.scheme == "https" or parts.hostname in {"localhost", "127.0.0.1"}
+    return ["-y", "mcp-remote", url, *([] if is_taken else ["--allow-http"])]
+
+
 def lines_for(url: str) -> dict[str, str]:
     """Return the lines and files of each client, by name; ``url`` is the agents' endpoint."""
     at = shlex.quote(url)
@@ -55,7 +63,7 @@ def lines_for(url: str) -> dict[str, str]:
         "codex": f"codex mcp add {NAME} --url {at}\ncodex mcp login {NAME}",
         "codex_key": f"export {KEY_VARIABLE}={SHOWN_FOR_A_KEY}\n"
         f"codex mcp add {NAME} --url {at} --bearer-token-env-var {KEY_VARIABLE}",
-        "bridge": _json({"mcpServers": {NAME: {"command": "npx", "args": ["-y", "mcp-remote", url]}}}),
+        "bridge": _json({"mcpServers": {NAME: {"command": "npx", "args": _bridge(url)}}}),
         "vscode": _json({"servers": {NAME: remote}}),
         "vscode_line": f"code --add-mcp {shlex.quote(json.dumps({'name': NAME, **remote}))}",
         "vscode_key": _json(

@@ -129,6 +129,11 @@ def test_what_is_pasted_is_well_formed(url: str) -> None:
     assert shlex.split(paste.claude_code_with(url, "mfk_x"))[-2:] == ["--header", "Authorization: Bearer mfk_x"]
 
 
+def test_the_bridge_is_told_of_plain_http_where_it_would_refuse() -> None:
+    asked = ["https://a.example/mcp", "http://localhost:8000/mcp", "http://127.0.0.1/mcp", "http://[::1]:8000/mcp"]
+    assert ["--allow-http" in paste.lines_for(url)["bridge"] for url in asked] == [False, False, False, True]
+
+
 def test_the_call_by_hand_and_the_program_reach_the_project(owner: Person, server: LiveServer) -> None:
     agent = owner.new_agent()
     if shutil.which("curl"):
@@ -445,6 +450,16 @@ def test_strangers_sign_in_first(owner: Person) -> None:
     assert stranger.post(at(owner, f"access/{agent.connection.pk}/revoke")).status_code == 401
     authenticate(agent.key)
     assert stranger.get(at(owner, f"access/{agent.connection.pk}/revoke")).status_code == 405
+
+
+def test_a_form_sent_while_signed_out_is_sent_again_after_signing_in(browser: Client, owner: Person) -> None:
+    fields = filled_in(browser.get(at(owner, "access")))
+    shown = new_browser().post(at(owner, "access/keys"), fields)
+    assert shown.status_code == 401
+    assert f'action="{at(owner, "access/keys")}"' in text_of(shown)
+    again = dict(re.findall(r'name="(\w+)" value="([^"]*)"', text_of(shown)))
+    assert {name: again[name] for name in fields} == fields
+    assert secret_in(browser.post(at(owner, "access/keys"), again))
 
 
 def test_names_are_never_markup(browser: Client, owner: Person) -> None:
