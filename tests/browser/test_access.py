@@ -12,6 +12,8 @@ from tests.browser.steps import PASSWORD, elsewhere, sign_in
 from tests.browser.test_looks import LOOKS, Look, look
 from tests.cast import Person, unique_email
 from tests.live import LiveServer
+from tests.loopback import listening
+from tests.oauth import OAuthClient, query_of
 from tests.wire import Wire
 
 __all__ = ["look"]
@@ -62,6 +64,29 @@ def test_the_first_call_shows_up_by_itself(new_page: Any, site: LiveServer, pers
     assert status_of(site, agent.key) == 200
     page.get_by_text(re.compile(r"Robin connected, called (just now|\d+ seconds? ago)")).wait_for()
     assert page.evaluate("window.stayed"), "without a reload"
+
+
+def test_a_client_is_seen_approved_then_connected_and_ends_when_revoked(
+    new_page: Any, site: LiveServer, person: Person
+) -> None:
+    page, approving = new_page(), new_page()
+    open_page(page, person, "connect")
+    with listening() as listener:
+        client = OAuthClient(site.url, listener.url, metadata={"client_name": "Claude Code"})
+        sign_in(approving, person.owner.email, at=client.ask())
+        approving.get_by_label("Lighthouse").check()
+        approving.get_by_role("button", name="Approve").click()
+        page.get_by_text("Claude Code is approved, waiting for its first call…").wait_for()
+        approving.get_by_role("heading", name="You may close this window").wait_for()
+        token = client.exchange(query_of(listener.heard[0])["code"]).json()["access_token"]
+    assert status_of(site, token) == 200
+    page.get_by_text("Claude Code connected, called").wait_for()
+    page.get_by_role("link", name="Access", exact=True).click()
+    page.get_by_text("Your browser went back to 127.0.0.1").wait_for()
+    page.get_by_text("Revoke", exact=True).click()
+    page.get_by_role("button", name="Revoke “Claude Code”").click()
+    page.get_by_text("You revoked it.").wait_for()
+    assert status_of(site, token) == 401
 
 
 def test_without_script_the_page_says_to_load_it_again(new_page: Any, site: LiveServer, person: Person) -> None:
