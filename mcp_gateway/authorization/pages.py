@@ -29,7 +29,7 @@ from mcp_gateway.authorization.asking import (
 from mcp_gateway.authorization.consent import Approval, name_of
 from mcp_gateway.connections.models import Connection
 from memford.core.errors import InvalidArguments, MemfordError, NotFound
-from memford.core.limits import limits
+from memford.core.limits import DAY_SECONDS, KIB, MIB, limits
 from memford.core.scopes import WRITE
 from memford.failures import server_error
 from projects.models import Project
@@ -201,5 +201,19 @@ def _refused_page(request: HttpRequest, problem: Unanswerable) -> HttpResponse:
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Say how an agent is connected; clients find this page by the metadata (O1)."""
-    return render(request, "authorization/docs.html", {"mcp_url": f"{settings.PUBLIC_URL}/mcp"})
+    """Tell how Memford is used (W2); clients find this page by the metadata (O1), and strangers may read it."""
+    in_force = limits()
+    context = {
+        "frame": "workspace.html" if isinstance(request.user, Owner) else "base.html",
+        "section": "docs",
+        "mcp_url": f"{settings.PUBLIC_URL}/mcp",
+        "limits": in_force,
+        "facts": {
+            "connection_days": in_force.oauth_connection_life_seconds // DAY_SECONDS,
+            "idle_days": in_force.refresh_token_idle_life_seconds // DAY_SECONDS,
+            "retention_days": in_force.deleted_project_retention_seconds // DAY_SECONDS,
+            "page_kib": in_force.page_max_content_bytes // KIB,
+            "stored_mib": in_force.stored_text_per_owner_max_bytes // MIB,
+        },
+    }
+    return render(request, "authorization/docs.html", context)

@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from memford.core.principal import Writer
 from projects.models import Project
@@ -62,6 +63,11 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} connection {self.pk}"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was revoked, or its time is up."""
+        return self.revoked_at is not None or (self.expires_at is not None and self.expires_at <= timezone.now())
 
     @property
     def writer(self) -> Writer:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4, uuid5
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -16,7 +16,7 @@ from mcp_gateway.connections.models import Connection
 from mcp_gateway.connections.selectors import live_keys
 from memford.core.activity import Tag
 from memford.core.database import APP
-from memford.core.errors import InvalidArguments, QuotaExceeded
+from memford.core.errors import InvalidArguments, MemfordError, QuotaExceeded
 from memford.core.limits import limits
 from memford.core.principal import Writer
 from memford.core.secrets import KEY_PREFIX, digest, new_secret
@@ -44,6 +44,18 @@ class IssuedKey:
         return f"IssuedKey({self.connection.pk})"
 
 
+class AlreadyMade(MemfordError):
+    """What asked for a key has made it before; its secret was in the answer then and is kept nowhere (A5)."""
+
+    code = "already_made"
+    status = 409
+    message = "This key was made already, and its secret was shown then. Revoke it if you lack it, and make another."
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.connection = connection
+
+
 @dataclass(frozen=True, slots=True)
 class BootstrapResult:
     """What a script needs to begin: whose it is, which project, and a fresh key (S2)."""
@@ -66,10 +78,14 @@ def create_key(
     actor: Writer,
     expires_in_days: int | None = None,
     from_bootstrap: bool = False,
+    once: UUID | None = None,
 ) -> IssuedKey:
     """Make a project key; its secret is returned here once and kept as a digest only (A5, O9).
 
+    ``once`` names the asking: sent again, also at the same time, it makes no second key.
+
     Raises:
+        AlreadyMade: A key was made for this ``once``, ended meanwhile or not.
         InvalidArguments: A value is not acceptable.
         NotFound: The project is not this owner's.
         QuotaExceeded: The project has as many live keys as allowed.
@@ -78,11 +94,16 @@ def create_key(
     project = projects_access.project_of(owner_id, project_id)
     # Locked so that keys made at the same time are counted one after the other.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    connection_id = uuid4() if once is None else uuid5(project.pk, once.hex)
+    made = Connection.objects.filter(owner_id=owner_id, pk=connection_id).first()
+    if made is not None:
+        raise AlreadyMade(made)
     most = limits().live_keys_per_project_max
     if live_keys(owner_id=owner_id, project_id=project.pk).count() >= most:
         raise QuotaExceeded(f"A project has at most {most} live keys. Revoke one that is no longer used.")
     secret = new_secret(KEY_PREFIX)
     connection = Connection.objects.create(
+        pk=connection_id,
         owner_id=owner_id,
         project=project,
         kind=Connection.Kind.KEY,

@@ -95,6 +95,9 @@ document.addEventListener('click', async event => {
   setTimeout(() => { button.innerHTML = label }, 1500)
 })
 
+// What is shown once is not there again for whoever comes back to the page.
+window.addEventListener('pagehide', () => { for (const part of document.querySelectorAll('[data-once]')) part.remove() })
+
 // Relative times grow older while one looks.
 const STEPS = [['year', 31536000], ['month', 2592000], ['week', 604800], ['day', 86400], ['hour', 3600], ['minute', 60], ['second', 1]]
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
