@@ -395,5 +395,3 @@ def test_the_pages_look_right(open_notes: Any, person: Person, look: Look, kind:
     page.get_by_role("button", name="Write it").click()
     page.get_by_text("at most 32000 are accepted").wait_for()
     look(page)
-    page.context.clear_cookies()
-    page.goto(f"{at}/settings")

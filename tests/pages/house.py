@@ -33,7 +33,7 @@ PAGES: Final = {
 PARTS: Final = {"notes-live", "note-row", "connect-calls"}
 """Names of addresses that answer with a part of a page."""
 
-SENT_TO: Final = {"note-write", "project-new", "project-change"}
+SENT_TO: Final = {"key-new", "note-write", "project-new", "project-change"}
 """Names of addresses that forms are sent to; asked for, they lead to the form's page."""
 
 _NOTES: Final = [

@@ -152,7 +152,11 @@ document.addEventListener('htmx:afterRequest', event => {
 
 function failed (event) {
   const part = event.detail.elt
-  if (part.matches('[data-live]')) return
+  if (part.matches('[data-live]')) {
+    // Who is signed out hears nothing more; whoever is only cut off asks again.
+    if (event.detail.xhr.status === 401) part.removeAttribute('data-live')
+    return
+  }
   const form = part.closest('form')
   const words = SAID[event.detail.xhr.status] || SAID[event.detail.xhr.status >= 500 ? 503 : 0]
   if (form && event.detail.requestConfig.verb === 'post') say(form, words)
