@@ -18,9 +18,13 @@ urlpatterns = [
     ),
     path("projects/<uuid:project_id>/standards", standards.of_project, name="project-standards"),
     path("projects/<uuid:project_id>/activity", activity.activity, name="activity"),
+    path("projects/<uuid:project_id>/activity/live", activity.activity_live, name="activity-live"),
     path("projects/<uuid:project_id>/settings", projects.settings, name="project-settings"),
     path("projects/<uuid:project_id>/delete", projects.delete, name="project-delete"),
     path("standards", standards.shelf, name="standards"),
     path("standards/<uuid:standard_id>", standards.standard, name="standard"),
+    path("standards/<uuid:standard_id>/edit", standards.edit, name="standard-edit"),
     path("standards/<uuid:standard_id>/revisions/<int:revision>/restore", standards.restore, name="standard-restore"),
+    path("activity", activity.account_activity, name="account-activity"),
+    path("activity/live", activity.account_activity_live, name="account-activity-live"),
 ]
