@@ -34,12 +34,12 @@ def _nothing(detail: Detail) -> str:
 
 
 def _revision(detail: Detail) -> str:
-    return f", now revision {detail['revision']}" if "revision" in detail else ""
+    return f", now revision {detail['revision']}" if detail.get("revision") else ""
 
 
 def _named(detail: Detail) -> str:
     may = {"read_write": "read and write", "read_only": "only read"}.get(str(detail.get("access")))
-    name = f" “{detail['name']}”" if "name" in detail else ""
+    name = f" “{detail['name']}”" if detail.get("name") else ""
     where = f", from {detail['redirect_host']}" if detail.get("redirect_host") else ""
     return f"{name}{where}, which may {may}" if may else f"{name}{where}"
 
@@ -274,8 +274,8 @@ def _about(things: Sequence[tuple[Activity, Sentence]], kind: str) -> set[UUID]:
 
 
 def _sentence_of(line: Activity) -> Sentence:
-    if line.tag == Tag.NOTE_STATUS_CHANGED and line.detail.get("status") in _STATUS:
-        return _STATUS[line.detail["status"]]
+    if line.tag == Tag.NOTE_STATUS_CHANGED and (status := str(line.detail.get("status"))) in _STATUS:
+        return _STATUS[status]
     if line.tag == Tag.CONNECTION_REVOKED and line.object_id == line.actor_id:
         # It ended by itself, or for what it did.
         return Sentence("lost", "its connection", facts=_reason, leads_to="access")
