@@ -39,11 +39,9 @@ _BREAKS: Final = re.compile("[\r\n]")
 # The shelf
 
 
-@workspace_page("GET", "POST")
+@workspace_page("GET")
 def shelf(request: HttpRequest, owner: Owner) -> HttpResponse:
-    """List the owner's standards with where each is in use, or put one more on the shelf."""
-    if request.method == "POST":
-        return _create(request, owner)
+    """List the owner's standards with where each is in use."""
     if is_part(request):
         return render(request, "projects/parts/standard_rows.html", _page_of_shelf(request, owner))
     return _shelf_page(request, owner)
@@ -84,7 +82,11 @@ def _row_of(standard: Standard, uses: list[Project]) -> dict[str, Any]:
     return {"standard": standard, "uses": uses[:USES_SHOWN], "more_uses": max(len(uses) - USES_SHOWN, 0)}
 
 
-def _create(request: HttpRequest, owner: Owner) -> HttpResponse:
+@workspace_page("GET", "POST")
+def new(request: HttpRequest, owner: Owner) -> HttpResponse:
+    """Put one more standard on the shelf."""
+    if request.method != "POST":
+        return redirect("standards")
     title, content = request.POST.get("title", ""), typed_text(request.POST.get("content", ""))
     try:
         standard = create_standard(owner_id=owner.pk, title=title, content=content, actor=owner.hand)

@@ -22,6 +22,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/settings", projects.settings, name="project-settings"),
     path("projects/<uuid:project_id>/delete", projects.delete, name="project-delete"),
     path("standards", standards.shelf, name="standards"),
+    path("standards/new", standards.new, name="standard-new"),
     path("standards/<uuid:standard_id>", standards.standard, name="standard"),
     path("standards/<uuid:standard_id>/edit", standards.edit, name="standard-edit"),
     path("standards/<uuid:standard_id>/revisions/<int:revision>/restore", standards.restore, name="standard-restore"),

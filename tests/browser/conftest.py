@@ -81,17 +81,20 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def new_page(chromium: Any, site: LiveServer) -> Iterator[Any]:
-    """Make pages, each in a browser profile of its own; whatever breaks the policy or a script fails the test."""
+    """Make pages, each in a browser profile of its own; whatever breaks the policy or a script fails the test.
+
+    A page whose requests ``may_fail`` is one that a test cuts off.
+    """
     complaints: list[str] = []
     contexts = []
 
-    def make(**options: Any) -> Any:
+    def make(*, may_fail: bool = False, **options: Any) -> Any:
         context = chromium.new_context(base_url=site.url, **options)
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said) else None)
+        page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said, may_fail) else None)
         return page
 
     yield make
@@ -100,9 +103,13 @@ def new_page(chromium: Any, site: LiveServer) -> Iterator[Any]:
     assert complaints == []
 
 
-def _is_complaint(said: Any) -> bool:
-    """Whether a line of the console is one; an answer of 4xx that a test asked for is none."""
-    return said.type == "error" and "Failed to load resource" not in said.text
+def _is_complaint(said: Any, may_fail: bool) -> bool:
+    """Whether a line of the console is one; an answer of 4xx that a test asked for is none.
+
+    Where requests ``may_fail``, that htmx tells of one is none either.
+    """
+    expected = ["Failed to load resource", *(["Response Status Error Code", "htmx:"] if may_fail else [])]
+    return said.type == "error" and not any(words in said.text for words in expected)
 
 
 @pytest.fixture(scope="session")

@@ -141,7 +141,7 @@ class TestWords:
         page = text_of(browser.get(log))
         assert page.count('class="alarm"') == 1
         words = visible(page)
-        assert "Look at this Claude agent presented a token or code that was used up before." in words
+        assert "Look at this. Claude agent presented a token or code that was used up before." in words
         assert "Claude agent lost its connection, because its used-up token came back" in words
 
     def test_names_are_escaped(self, browser: Client, owner: Person, log: str) -> None:
@@ -192,9 +192,8 @@ class TestPages:
             headers = PART
         stored = Activity.objects.filter(owner_id=owner.id, project_id=project_id).order_by("-id")
         assert seen == list(stored.values_list("id", flat=True))
-        assert len(days) == len(set(days)), "a day that goes on has one heading"
         if not of_project:
-            assert days == sorted(days, reverse=True)
+            assert days == sorted(set(days), reverse=True), "a day that goes on has one heading"
 
     def test_an_older_page_leads_back(self, browser: Client, owner: Person, log: str) -> None:
         page = text_of(browser.get(log + "?before=1"))

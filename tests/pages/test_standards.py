@@ -18,6 +18,7 @@ from tests.pages.visiting import PART, field, text_of, visitor
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>{{ 7|add:7 }}\"'</textarea>"
 SHELF = "/standards"
+NEW = "/standards/new"
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ class TestTheShelf:
         assert "The shelf is empty" in text_of(browser.get(SHELF))
 
     def test_a_standard_is_put_on_it_exactly_as_typed(self, browser: Client, owner: Person) -> None:
-        answer = browser.post(SHELF, {"title": "Tone", "content": " plain\r\n  words 🗼\r\n"})
+        answer = browser.post(NEW, {"title": "Tone", "content": " plain\r\n  words 🗼\r\n"})
         assert (answer.status_code, answer["Location"]) == (302, SHELF)
         stored = Standard.objects.get(owner=owner.owner)
         assert (stored.title, stored.content) == ("Tone", " plain\n  words 🗼\n")
@@ -86,8 +87,12 @@ class TestTheShelf:
         assert "words 🗼" in page
         assert "In use nowhere yet" in page
 
+    def test_the_address_of_the_form_leads_to_the_shelf(self, browser: Client) -> None:
+        assert browser.get(NEW)["Location"] == SHELF
+        assert browser.post(SHELF).status_code == 405
+
     def test_a_part_is_told_to_go_on(self, browser: Client) -> None:
-        answer = browser.post(SHELF, {"title": "Tone", "content": "x"}, **PART)
+        answer = browser.post(NEW, {"title": "Tone", "content": "x"}, **PART)
         assert (answer.status_code, answer["HX-Redirect"]) == (200, SHELF)
 
     @pytest.mark.parametrize("headers", [{}, PART], ids=["page", "part"])
@@ -104,7 +109,7 @@ class TestTheShelf:
     def test_what_is_refused_stays_in_the_form(
         self, browser: Client, owner: Person, headers: dict[str, Any], title: str, content: str, said: str
     ) -> None:
-        answer = browser.post(SHELF, {"title": title, "content": content}, **headers)
+        answer = browser.post(NEW, {"title": title, "content": content}, **headers)
         page = text_of(answer)
         assert answer.status_code == 400
         assert said in page
@@ -566,7 +571,7 @@ class TestTenants:
         page = text_of(stranger.post(given_page, {"expected_revision": 0, "order": ids, "give": standard.pk}))
         assert field(page, "order") == ids, "the whole order is sent again, or none"
 
-    @pytest.mark.parametrize("path", [SHELF, "/standards/{}", "/standards/{}/revisions/1/restore", "{}/standards"])
+    @pytest.mark.parametrize("path", [NEW, "/standards/{}", "/standards/{}/revisions/1/restore", "{}/standards"])
     def test_a_form_without_its_token_is_refused(self, owner: Person, path: str) -> None:
         standard = put(owner)
         client = visitor(owner, enforce_csrf_checks=True)

@@ -28,6 +28,8 @@ function typed (form) {
 function restoreDraft (form) {
   if (form.dataset.restored) return
   form.dataset.restored = 'yes'
+  // What the server shows again was sent a moment ago, and is newer than any draft.
+  if (form.dataset.shownAgain !== undefined) { sessionStorage.setItem(draftKey(form), JSON.stringify(typed(form))); return }
   const kept = JSON.parse(sessionStorage.getItem(draftKey(form)) || 'null')
   if (!kept) return
   const now = typed(form)
@@ -92,6 +94,9 @@ document.addEventListener('click', async event => {
   }
   setTimeout(() => { button.innerHTML = label }, 1500)
 })
+
+// What is shown once is not there again for whoever comes back to the page.
+window.addEventListener('pagehide', () => { for (const part of document.querySelectorAll('[data-once]')) part.remove() })
 
 // Relative times grow older while one looks.
 const STEPS = [['year', 31536000], ['month', 2592000], ['week', 604800], ['day', 86400], ['hour', 3600], ['minute', 60], ['second', 1]]

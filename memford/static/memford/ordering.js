@@ -63,3 +63,8 @@ document.addEventListener('pointermove', event => {
 document.addEventListener('pointerup', event => { if (held?.pointer === event.pointerId) release(true) })
 document.addEventListener('pointercancel', event => { if (held?.pointer === event.pointerId) release(false) })
 document.addEventListener('keydown', event => { if (held && event.key === 'Escape') release(false) })
+
+// A button at the edge keeps the focus that it has, and is not sent.
+document.addEventListener('click', event => {
+  if (event.target instanceof Element && event.target.closest('.given [aria-disabled=true]')) event.preventDefault()
+})
