@@ -226,6 +226,7 @@ def test_a_drag_that_is_too_late_overwrites_nothing(new_page: Any, person: Perso
     page.mouse.up()
     page.get_by_text("These standards were changed meanwhile").wait_for()
     assert (shown(page), order_of(person)) == (["B", "A"], ["B", "A"])
+    assert page.evaluate("document.activeElement.className") == "notice"
     page.get_by_role("button", name="Replace what stands here with yours").click()
     expect_order(page, person, "C", "A", "B")
 
