@@ -19,6 +19,7 @@ from projects.selectors.timeline import (
     note_mark,
     note_writers,
 )
+from projects.selectors.usage import Usage, usage_of
 
 __all__ = [
     "ALL_NOTES",
@@ -28,6 +29,7 @@ __all__ = [
     "NoteWording",
     "NoteWriter",
     "StandardWording",
+    "Usage",
     "assigned_standards",
     "list_activity",
     "list_notes",
@@ -42,4 +44,5 @@ __all__ = [
     "projects_using",
     "read_memory",
     "standard_history",
+    "usage_of",
 ]
