@@ -66,7 +66,7 @@ class ExportUnderway(MemfordError):
 
     code = "export_underway"
     status = 409
-    message = "Your file is being put together already, in another tab or window. Wait for that one, or ask again later."
+    message = "Your file is being put together already, in another tab or window. Wait for it, or ask again later."
 
 
 def on_account_export(parts: Parts) -> None:
@@ -80,9 +80,9 @@ def on_account_export(parts: Parts) -> None:
 def export_account(*, owner_id: UUID) -> Spool:
     """Return everything of an account as a ZIP, ready to be streamed (docs/archive.md).
 
-    All of it is read in one read-only snapshot. Statements: a fixed number for the account and for each project that its
-    log knows, and one for each lot, as :func:`projects.archive.export_project`. Memory holds one lot; the rest is in a
-    temporary file, which ends with the returned object.
+    All of it is read in one read-only snapshot. Statements: a fixed number for the account and for each project that
+    its log knows, and one for each lot, as :func:`projects.archive.export_project`. Memory holds one lot; the rest is
+    in a temporary file, which ends with the returned object.
 
     Raises:
         ExportUnderway: The same is being done for this owner elsewhere.
