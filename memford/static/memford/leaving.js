@@ -11,7 +11,9 @@ function forget () {
 document.addEventListener('submit', event => { if (event.target.dataset.forgets !== undefined) forget() })
 if (document.querySelector('[data-left]')) forget()
 
-// A page that the browser kept whole from before is asked for anew.
+// A page that the browser kept whole from before is shown to nobody, and asked for anew.
 window.addEventListener('pageshow', event => {
-  if (event.persisted && performance.timeOrigin < Number(localStorage.getItem(LEFT))) location.reload()
+  if (!event.persisted || performance.timeOrigin > Number(localStorage.getItem(LEFT))) return
+  document.documentElement.hidden = true
+  location.reload()
 })
