@@ -66,7 +66,7 @@ class ExportUnderway(MemfordError):
 
     code = "export_underway"
     status = 409
-    message = "Your file is being put together already, in another tab or window. Wait for it, or ask again later."
+    message = "Your file is being put together already, in another tab or by a second click. Ask again in a minute."
 
 
 def on_account_export(parts: Parts) -> None:
