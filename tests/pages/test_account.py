@@ -362,6 +362,11 @@ class TestLeaving:
         assert browser.post("/accounts/logout/")["Clear-Site-Data"] == FORGET
         assert "Clear-Site-Data" not in browser.post("/accounts/logout/"), "there was nobody"
 
+    def test_so_does_signing_out_by_the_api(self, browser: Client) -> None:
+        answer = browser.post("/api/logout", headers={"Origin": settings.PUBLIC_URL})
+        assert (answer.status_code, answer["Clear-Site-Data"]) == (204, FORGET)
+        assert not is_signed_in(browser)
+
     def test_every_form_that_signs_out_forgets_drafts(self, browser: Client) -> None:
         for path in ("/projects", "/accounts/logout/", "/docs"):
             html = page(browser, path)

@@ -23,6 +23,7 @@ from mcp_gateway.connections.services import revoke_connection
 from memford.core.database import SYSTEM
 from memford.core.errors import NotFound
 from projects.archive import ExportUnderway, account, export_account, import_project
+from projects.archive.form import printed
 from projects.services import create_standard, delete_project, revise_standard, write_note
 from tests.accounts.browser import PASSWORD, new_browser, sign_in
 from tests.cast import Person, new_person
@@ -108,7 +109,7 @@ def test_every_line_of_the_log_is_in_it_once(owner: Person) -> None:
     lines = [(line["at"], line["tag"]) for line in taken.json("activity")["activity"]]
     lines += [(line["at"], line["tag"]) for each in taken.archives.values() for line in each["content"]["activity"]]
     stored = Activity.objects.filter(owner_id=owner.id)
-    assert sorted(lines) == sorted((account.printed(line.at), line.tag) for line in stored)
+    assert sorted(lines) == sorted((printed(line.at), line.tag) for line in stored)
     outside = {line["tag"] for line in taken.json("activity")["activity"]}
     assert {"signed_in", "standard_created", "project_deleted"} <= outside
 
