@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.pages import activity, history, notes, projects, standards
+from projects.pages import activity, history, notes, projects, standards, take_along
 
 urlpatterns = [
     path("projects", projects.projects, name="projects"),
@@ -25,6 +25,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/settings", projects.settings, name="project-settings"),
     path("projects/<uuid:project_id>/settings/change", projects.change, name="project-change"),
     path("projects/<uuid:project_id>/delete", projects.delete, name="project-delete"),
+    path("accounts/take-along/", take_along.take_along, name="take-along"),
     path("standards", standards.shelf, name="standards"),
     path("standards/new", standards.new, name="standard-new"),
     path("standards/<uuid:standard_id>", standards.standard, name="standard"),

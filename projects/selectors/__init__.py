@@ -25,6 +25,7 @@ from projects.selectors.timeline import (
     note_mark,
     note_writers,
 )
+from projects.selectors.usage import Usage, usage_of
 
 __all__ = [
     "ALL_NOTES",
@@ -35,6 +36,7 @@ __all__ = [
     "NoteWriter",
     "StandardWording",
     "Titled",
+    "Usage",
     "assigned_standards",
     "existing_notes",
     "list_account_activity",
@@ -54,4 +56,5 @@ __all__ = [
     "read_memory",
     "standard_history",
     "titled_standards",
+    "usage_of",
 ]

@@ -253,7 +253,10 @@ PROVED: Final[dict[str, list[str]]] = {
         "projects/archive/test_import.py",
         "projects/archive/test_round_trip.py",
         "projects/archive/test_documented.py",
+        "projects/archive/test_account_export.py",
+        "pages/test_account.py",
         "browser/test_accounts.py",
+        "browser/test_account_pages.py",
     ],
     "W4": [
         f"{OAUTH}/test_authorize.py::test_the_page_says_who_asks_for_what_and_where_it_leads",
@@ -284,7 +287,6 @@ PROVED: Final[dict[str, list[str]]] = {
 PARTLY: Final[dict[str, str]] = {
     "G8": "call limits come with the issue on operations",
     "O3": "the limit of registrations comes with the issue on operations",
-    "W1": "exporting and deleting the account as services; their pages come with the workspace",
     "W4": "the account's pages and consent; content comes with the workspace",
     "P2": "/healthz and /readyz; metrics come later",
     "P4": "settings; call limits and their fallback come later",
