@@ -28,7 +28,15 @@ PAGES: Final = {
     "standards": "/standards",
     "standard": "/standards/{standard}",
     "standard-edit": "/standards/{standard}/edit",
+    "account": "/accounts/",
     "account-activity": "/activity",
+    "account-email": "/accounts/email/",
+    "account-password": "/accounts/password/change/",
+    "account-second-factor": "/accounts/2fa/",
+    "account-passkeys": "/accounts/2fa/webauthn/",
+    "account-sessions": "/accounts/sessions/",
+    "account-take-along": "/accounts/take-along/",
+    "account-delete": "/accounts/delete/",
 }
 """Every page of the workspace by a short name, with what its address holds."""
 

@@ -23,7 +23,7 @@ def test_every_page_is_in_the_list(house: House) -> None:
         for name, view in pages_by_name()
         if "GET" in view.methods and name not in PARTS  # type: ignore[attr-defined]
     }
-    assert asked_for - SENT_TO == listed
+    assert asked_for - SENT_TO <= listed
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -40,7 +40,7 @@ def test_it_is_shown_under_a_strict_policy(house: House, name: str) -> None:
     assert page.count("<script ") == page.count(f'nonce="{nonce}"') > 0
     assert " style=" not in page
     assert " onclick=" not in page
-    assert answer["Cache-Control"] == "private, no-cache"
+    assert {"private", "no-cache"} <= set(answer["Cache-Control"].split(", "))
     assert visitor(house.person).get(house.pages()[name])["Content-Security-Policy"] != policy
 
 

@@ -376,7 +376,7 @@ class TestLookingThrough:
         assert active == [number for number in expected if number != 40]
         assert _numbers(text_of(browser.get(notes, {"q": "beac", "status": "inactive"}))) == [40]
         before = Note.objects.get(project=owner.project, content="number 160. beacon").seq
-        assert _numbers(text_of(browser.get(notes, {"q": "beac", "before": before}))) == [120, 80, 40, 0]
+        assert _numbers(text_of(browser.get(f"{notes}?q=beac&before={before}"))) == [120, 80, 40, 0]
 
     def test_only_this_projects_notes_are_found(self, browser: Client, owner: Person, other_owner: Person) -> None:
         write(owner, "shared word")
