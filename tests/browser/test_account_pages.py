@@ -8,13 +8,12 @@ import pytest
 from accounts.models import Owner
 from accounts.services import ensure_owner
 from projects.services import write_note
-from tests.browser.conftest import CHROMIUM, Mailbox
+from tests.browser.conftest import CHROMIUM
+from tests.browser.looks import LOOKS, Look
+from tests.browser.mailbox import Mailbox
 from tests.browser.steps import PASSWORD, elsewhere, expect_signed_in, show_again, sign_in, sign_out
-from tests.browser.test_looks import LOOKS, Look, look
 from tests.cast import Person, unique_email
 from tests.live import LiveServer
-
-__all__ = ["look"]
 
 SCRIPTS = pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
 NOTE = "The lamp turns once in eight seconds."

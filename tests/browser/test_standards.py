@@ -4,27 +4,18 @@ from typing import Any
 
 import pytest
 
-from accounts.services import ensure_owner
 from memford.core.activity import Tag
 from memford.core.principal import Writer
 from projects.models import Standard
 from projects.selectors import assigned_standards
 from projects.services import assign_standards, create_standard, revise_standard, write_note
-from tests.browser.steps import PASSWORD, elsewhere, expect_signed_in, sign_in
-from tests.browser.test_looks import LOOKS, Look, look
-from tests.cast import Person, unique_email
+from tests.browser.looks import LOOKS, Look
+from tests.browser.steps import elsewhere, expect_signed_in, sign_in
+from tests.cast import Person
 from tests.live import wait_until
 from tests.pages.test_activity import record
 
-__all__ = ["look"]
-
 LONG = "A line that is one of many, and long enough to be wrapped on a telephone.\n" * 20
-
-
-@pytest.fixture
-def person() -> Person:
-    """An owner with a password and a project."""
-    return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
 
 
 def signed_in(page: Any, person: Person) -> Any:
