@@ -116,3 +116,11 @@ def typed_text(given: str, *, stored: str | None = None) -> str:
     if text == stored.replace("\r\n", "\n").replace("\r", "\n"):
         return stored
     return given if "\r\n" in stored else text
+
+
+def typed_line(given: str, *, stored: str) -> str:
+    """Return the line that a form's field stands for; one that nobody changed comes exactly as it was stored.
+
+    A browser's line of text has no line breaks; one that a program stored may have.
+    """
+    return stored if given == stored.replace("\r", "").replace("\n", "") else given

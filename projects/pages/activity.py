@@ -18,7 +18,8 @@ from accounts.workspace import is_part, workspace_page
 from memford.core.activity import Tag
 from projects import access
 from projects.models import Project
-from projects.pages.notes import SEQ_MAX, number_of
+from projects.pages.notes import SEQ_MAX
+from projects.pages.revisions import number_of
 from projects.selectors import existing_notes, list_account_activity, list_activity, newer_activity, titled_standards
 
 LINES_AT_ONCE: Final = 100

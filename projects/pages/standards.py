@@ -1,6 +1,5 @@
 """The shelf of standards, one standard with its history, and which of them a project is given (W2, A3, A4)."""
 
-import re
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,15 +10,14 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.models import Owner
-from accounts.workspace import is_part, typed_text, workspace_page
+from accounts.workspace import is_part, typed_line, typed_text, workspace_page
 from memford.core.errors import InvalidArguments, MemfordError, NotFound, RevisionConflict
 from memford.core.limits import limits
 from projects import access
 from projects.models import Project, Standard
-from projects.pages.notes import REVISION_MAX, number_of
 from projects.pages.projects import problems_of
+from projects.pages.revisions import compared, expected_revision, number_of, restorable
 from projects.selectors import (
-    StandardWording,
     assigned_standards,
     list_standards,
     projects_by_standard,
@@ -32,9 +30,6 @@ from projects.services.rules import UNSET
 STANDARDS_AT_ONCE: Final = 100
 USES_SHOWN: Final = 10
 SKIPPED_MAX: Final = 1_000_000
-
-_BREAKS: Final = re.compile("[\r\n]")
-
 
 # The shelf
 
@@ -113,30 +108,15 @@ def standard(request: HttpRequest, owner: Owner, standard_id: UUID) -> HttpRespo
     found = access.standard_of(owner.pk, standard_id)
     if request.method == "POST":
         return _change(request, owner, found)
-    history = standard_history(owner_id=owner.pk, standard_id=found.pk)
-    newer = _chosen(request, "to", history, default=len(history))
-    older = _chosen(request, "from", history, default=max(newer.revision - 1, 1))
+    shown = compared(request, standard_history(owner_id=owner.pk, standard_id=found.pk))
     context = {
         "section": "standards",
         "standard": found,
         "uses": projects_by_standard(owner_id=owner.pk, standard_ids=[found.pk])[found.pk],
-        "history": history[::-1],
-        "older": older,
-        "newer": newer,
-        "restorable": _restorable(found, older, newer),
+        "restorable": restorable(found, shown, "title", "content"),
+        **shown,
     }
     return render(request, "projects/standard.html", context)
-
-
-def _restorable(found: Standard, *shown: StandardWording) -> list[StandardWording]:
-    """Return those of the wordings shown that are not the current one anyway."""
-    unlike = [each for each in shown if (each.title, each.content) != (found.title, found.content)]
-    return list(dict.fromkeys(unlike))
-
-
-def _chosen(request: HttpRequest, name: str, history: list[StandardWording], *, default: int) -> StandardWording:
-    number = number_of(request.GET.get(name), REVISION_MAX) or default
-    return history[min(number, len(history)) - 1]
 
 
 @workspace_page("GET")
@@ -172,25 +152,15 @@ def _edit_form(
 
 def _change(request: HttpRequest, owner: Owner, found: Standard) -> HttpResponse:
     """Store a new wording or status as the revision after the one that the form was made from (A3)."""
-    revision = _expected(request)
+    revision = expected_revision(request)
     if "content" in request.POST:
         return _reword(request, owner, found, revision)
     return _set_status(request, owner, found, revision)
 
 
-def _expected(request: HttpRequest) -> int:
-    revision = number_of(request.POST.get("expected_revision"), REVISION_MAX)
-    if revision is None:
-        raise InvalidArguments({"expected_revision": "is missing; open the page again"})
-    return revision
-
-
 def _reword(request: HttpRequest, owner: Owner, found: Standard, revision: int) -> HttpResponse:
     content = typed_text(request.POST["content"], stored=found.content)
-    title = request.POST.get("title", "")
-    if title == _BREAKS.sub("", found.title):
-        # A browser's line of text has no line breaks; a title that an API wrote may.
-        title = found.title
+    title = typed_line(request.POST.get("title", ""), stored=found.title)
     changes = {
         name: value
         for name, value, stored in (("title", title, found.title), ("content", content, found.content))
@@ -275,7 +245,7 @@ def restore(request: HttpRequest, owner: Owner, standard_id: UUID, revision: int
         revise_standard(
             owner_id=owner.pk,
             standard_id=standard_id,
-            expected_revision=_expected(request),
+            expected_revision=expected_revision(request),
             actor=owner.hand,
             title=wording.title,
             content=wording.content,
@@ -324,7 +294,7 @@ def _assign(request: HttpRequest, owner: Owner, project: Project) -> HttpRespons
 
     The form sends the whole order as its page showed it, so that a page that is too old cannot undo what others did.
     """
-    revision = _expected(request)
+    revision = expected_revision(request)
     shown = _ids_in(request.POST.get("order", ""))
     wanted, about = _done_to(shown, request)
     if wanted is None:

@@ -10,7 +10,7 @@ from tests.pages.house import PAGES, PARTS, SENT_TO, House, furnish, pages_by_na
 from tests.pages.visiting import text_of, visitor
 
 PASSWORD = "a lamp turns in 8 seconds"
-STATEMENTS_MAX = 10
+STATEMENTS_MAX = 12
 
 
 @pytest.fixture(scope="module")

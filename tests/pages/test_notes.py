@@ -181,6 +181,13 @@ class TestEditing:
         note.refresh_from_db()
         assert (note.content, note.source, note.revision) == (stored, "new", 2)
 
+    def test_a_source_of_several_lines_stays_while_the_text_is_edited(self, browser: Client, owner: Person) -> None:
+        note = write(owner, "before", source="two\nlines")
+        # A browser's line of text drops the break.
+        browser.post(address(note), {"expected_revision": 1, "content": "after", "source": "twolines"})
+        note.refresh_from_db()
+        assert (note.content, note.source) == ("after", "two\nlines")
+
     def test_nothing_changed_makes_no_revision(self, browser: Client, owner: Person) -> None:
         note = write(owner, "same")
         assert browser.post(address(note), {"expected_revision": 1, "content": "same", "source": ""}).status_code == 302
