@@ -19,14 +19,16 @@ from django.contrib.auth.hashers import make_password
 from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.forms import BaseForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from accounts.activity import record_activity
 from accounts.client import client_ip
+from accounts.closing import restorable_until
 from accounts.models import Owner
+from accounts.resuming import take_goal
 from accounts.services import claim_invitation, is_open_invitation, mark_email_verified
 from memford.core.activity import Tag
 from memford.core.errors import NotFound
@@ -75,6 +77,19 @@ class AccountAdapter(DefaultAccountAdapter):
         with transaction.atomic():
             super().login(request, user)
             record_activity(owner_id=user.pk, tag=Tag.SIGNED_IN, actor=user.hand, by=" + ".join(steps[-2:]))
+
+    def respond_user_inactive(self, request: HttpRequest, user: Owner) -> HttpResponseBase:
+        """Say to the owner of a deleted account, who has just shown who they are, what became of it."""
+        if user.closed_at is None:
+            answer: HttpResponseBase = super().respond_user_inactive(request, user)
+            return answer
+        context = {"closed_at": user.closed_at, "until": restorable_until(user)}
+        return render(request, "accounts/closed.html", context, status=403)
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """Lead who has just reset a forgotten password to where they wanted to go before."""
+        goal: str = take_goal(request) or super().get_login_redirect_url(request)
+        return goal
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         """Take an address as verified; the owner's row says so in the same transaction."""

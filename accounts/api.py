@@ -8,6 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.leaving import forgetting
 from memford.core.api.views import OwnerView, problems
 
 
@@ -36,4 +37,4 @@ class Logout(OwnerView):
     def post(self, request: Request) -> Response:
         """Sign out in this browser; whatever is sent along is not looked at."""
         logout(request._request)
-        return Response(status=204)
+        return forgetting(Response(status=204))

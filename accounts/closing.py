@@ -4,6 +4,7 @@ Closing only marks the owner: everything that lets somebody in asks for an activ
 that nobody is given half an account back; then upper floors erase what is theirs (``memford.core.erasure``).
 """
 
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -69,6 +70,13 @@ def restore_account(*, owner_id: UUID, actor: Writer) -> None:
     if not closed.update(is_active=True, closed_at=None):
         raise NotFound
     record_activity(owner_id=owner_id, tag=Tag.ACCOUNT_RESTORED, actor=actor)
+
+
+def restorable_until(owner: Owner) -> datetime | None:
+    """Return until when an operator can open a closed account again; ``None`` where erasing it has begun."""
+    if owner.closed_at is None or owner.erasure_began_at is not None:
+        return None
+    return owner.closed_at + timedelta(seconds=limits().deleted_project_retention_seconds)
 
 
 def erase_closed_accounts(*, at_once: int = ROWS_AT_ONCE) -> int:

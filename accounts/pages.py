@@ -1,13 +1,19 @@
-"""The first page of the workspace, the account's own page, and the doors that one-time links open."""
+"""The first page, the account's own pages, signing out, and the doors that one-time links open."""
 
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlencode
+
+from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import perform_login, record_authentication
 from allauth.account.internal.flows.reauthentication import is_reauthentication_required
 from allauth.account.models import EmailAddress, Login
-from allauth.account.views import password_set
+from allauth.account.utils import get_next_redirect_url
+from allauth.account.views import logout, password_reset, password_set
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.conf import settings
-from django.contrib import messages
+from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -16,9 +22,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.adapter import INVITATION_SESSION_KEY
+from accounts.closing import close_account
+from accounts.leaving import forgetting
 from accounts.models import Owner
+from accounts.resuming import remember_goal
 from accounts.services import end_login_sessions, is_open_invitation, redeem_sign_in_link
+from accounts.workspace import workspace_page
 from memford.core.errors import NotFound
+from memford.core.limits import limits
 from memford.core.secrets import digest
 from memford.env import env
 
@@ -28,7 +39,11 @@ def home(request: HttpRequest) -> HttpResponse:
     """Say what this is, and how an agent connects; who is signed in is led to their projects."""
     if request.user.is_authenticated:
         return redirect("projects")
-    context = {"mcp_url": f"{settings.PUBLIC_URL}/mcp", "signup": env().signup}
+    context = {
+        "mcp_url": f"{settings.PUBLIC_URL}/mcp",
+        "signup": env().signup,
+        "may_sign_up": get_adapter().is_open_for_signup(request),
+    }
     return render(request, "accounts/home.html", context)
 
 
@@ -91,6 +106,66 @@ def set_password(request: HttpRequest) -> HttpResponseBase:
         return redirect("account_set_password")
     answer: HttpResponseBase = password_set(request)
     return answer
+
+
+def sign_out(request: HttpRequest) -> HttpResponseBase:
+    """Ask whether to sign out, or do it; the browser then forgets the pages that it keeps."""
+    is_somebody = request.user.is_authenticated
+    answer: HttpResponseBase = logout(request)
+    return forgetting(answer) if is_somebody and request.method == "POST" else answer
+
+
+def forgotten_password(request: HttpRequest) -> HttpResponseBase:
+    """Send the link for a new password; where one wants to go in the end is kept in this browser until then."""
+    answer: HttpResponseBase = password_reset(request)
+    if request.method != "POST" or answer.status_code != 302:
+        return answer
+    remember_goal(request, get_next_redirect_url(request))
+    return redirect("account_reset_password_done")
+
+
+@never_cache
+@workspace_page("GET", "POST")
+def delete_account(request: HttpRequest, owner: Owner) -> HttpResponseBase:
+    """Say what deleting the account does, and do it for an owner who has just shown who is there (W1)."""
+    is_sure = not is_reauthentication_required(request, app="allauth.account")
+    if request.method == "POST" and not is_sure:
+        return redirect(_way_to_be_sure(owner) or "account-delete")
+    given = request.POST.get("email", "").strip()
+    if request.method == "POST" and given.casefold() == owner.email.casefold():
+        return _close(request, owner)
+    context: dict[str, Any] = {
+        "is_sure": is_sure,
+        "way_to_be_sure": None if is_sure else _way_to_be_sure(owner),
+        "given": given,
+        "retention_days": limits().deleted_project_retention_seconds // 86_400,
+    }
+    if request.method != "POST":
+        return render(request, "accounts/delete.html", context)
+    context["problem"] = "This is not the address of this account. Nothing was deleted."
+    return render(request, "accounts/delete.html", context, status=400)
+
+
+def _way_to_be_sure(owner: Owner) -> str | None:
+    """Return where the owner shows who is there, and comes back from; ``None`` where they have nothing to show."""
+    ways = get_adapter().get_reauthentication_methods(owner)
+    return f"{ways[0]['url']}?{urlencode({'next': reverse('account-delete')})}" if ways else None
+
+
+def _close(request: HttpRequest, owner: Owner) -> HttpResponseBase:
+    with suppress(NotFound):  # another tab was quicker, and did the same
+        close_account(owner_id=owner.pk, actor=owner.hand)
+    auth.logout(request)
+    return forgetting(redirect("account-deleted"))
+
+
+@require_safe
+def account_deleted(request: HttpRequest) -> HttpResponse:
+    """Say that the account is deleted, to whoever it was."""
+    if request.user.is_authenticated:
+        return redirect("account")
+    days = limits().deleted_project_retention_seconds // 86_400
+    return render(request, "accounts/deleted.html", {"retention_days": days})
 
 
 @login_required

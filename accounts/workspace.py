@@ -7,7 +7,7 @@ from typing import Any, Final
 import structlog
 from django.contrib.auth.views import redirect_to_login
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -23,7 +23,7 @@ logger = structlog.get_logger(__name__)
 _LONG: Final = {"content": "Text", "description": "Description"}
 _SHORT: Final = {"title": "Title", "name": "Name", "source": "Source"}
 
-Page = Callable[..., HttpResponse]
+Page = Callable[..., HttpResponseBase]
 
 
 def workspace_page(*methods: str) -> Callable[[Page], Page]:
@@ -39,7 +39,7 @@ def workspace_page(*methods: str) -> Callable[[Page], Page]:
 
     def decorate(view: Page) -> Page:
         @wraps(view)
-        def page(request: HttpRequest, **address: Any) -> HttpResponse:
+        def page(request: HttpRequest, **address: Any) -> HttpResponseBase:
             if request.method not in allowed:
                 return HttpResponseNotAllowed(allowed)
             try:
@@ -60,7 +60,7 @@ def workspace_page(*methods: str) -> Callable[[Page], Page]:
     return decorate
 
 
-def _answer(view: Page, request: HttpRequest, address: Mapping[str, Any]) -> HttpResponse:
+def _answer(view: Page, request: HttpRequest, address: Mapping[str, Any]) -> HttpResponseBase:
     owner = request.user
     if isinstance(owner, Owner):
         return view(request, owner, **address)
@@ -97,7 +97,7 @@ def typed_again(request: HttpRequest, why: str, *, status: int) -> HttpResponse:
     return response
 
 
-def _private(response: HttpResponse) -> HttpResponse:
+def _private(response: HttpResponseBase) -> HttpResponseBase:
     """Keep an answer out of shared caches, and a part of a page apart from the page at its address."""
     patch_cache_control(response, private=True, no_cache=True)
     patch_vary_headers(response, ["Cookie", "HX-Request"])
@@ -116,3 +116,11 @@ def typed_text(given: str, *, stored: str | None = None) -> str:
     if text == stored.replace("\r\n", "\n").replace("\r", "\n"):
         return stored
     return given if "\r\n" in stored else text
+
+
+def typed_line(given: str, *, stored: str) -> str:
+    """Return the line that a form's field stands for; one that nobody changed comes exactly as it was stored.
+
+    A browser's line of text has no line breaks; one that a program stored may have.
+    """
+    return stored if given == stored.replace("\r", "").replace("\n", "") else given

@@ -56,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "memford.core.timezones.BrowserTimezone",
+    "memford.core.caching.PrivateUnlessSaid",
 ]
 
 ROOT_URLCONF = "memford.urls"

@@ -35,15 +35,7 @@ STRANGERS: Final = {
     "password-forgotten": "/accounts/password/reset/",
     "nothing": "/no-such-page",
 }
-ACCOUNT: Final = {
-    "account": "/accounts/",
-    "account-email": "/accounts/email/",
-    "account-password": "/accounts/password/change/",
-    "account-second-factor": "/accounts/2fa/",
-    "account-passkeys": "/accounts/2fa/webauthn/",
-    "account-sessions": "/accounts/sessions/",
-    "sign-out": "/accounts/logout/",
-}
+SIGN_OUT: Final = "/accounts/logout/"
 
 
 def main() -> int:
@@ -104,9 +96,10 @@ def _pictures(site: LiveServer, house: "House") -> Iterator[tuple[str, Callable[
     for name, path in STRANGERS.items():
         yield name, _at(path)
     yield "projects", _sign_in
-    for name, path in {**house.pages(), **ACCOUNT}.items():
+    for name, path in house.pages().items():
         if name != "projects":
             yield name, _at(path)
+    yield "sign-out", _at(SIGN_OUT)
     yield "consent", lambda page: page.goto(_consent_address(site))
     yield "empty-project", _new_project
     yield "conflict", lambda page: _conflict(page, house)

@@ -7,3 +7,10 @@ class ConnectionsConfig(AppConfig):
     """Project keys now, OAuth connections with the authorization server."""
 
     name = "mcp_gateway.connections"
+
+    def ready(self) -> None:
+        """Say what an account's export holds of them."""
+        from mcp_gateway.connections.taking_along import connections_of
+        from projects.archive import on_account_export
+
+        on_account_export(connections_of)

@@ -28,8 +28,8 @@ from memford.core.limits import limits
 from memford.env import env
 from projects import access as projects_access
 from projects.models import Project
-from projects.pages.notes import number_of
 from projects.pages.projects import problems_of
+from projects.pages.revisions import number_of
 
 CALLERS_SHOWN: Final = 4
 LIVE_AT_ONCE: Final = 100

@@ -1,14 +1,18 @@
 """Bringing the database to this version's schema, by one instance at a time."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from django.core.management import call_command
 from django.db import connections
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 ALIAS = "system"
 _ADVISORY_LOCK = 0x6D656D66
+_WAIT_SECONDS: Final = 0.1
 
 
 def migrate_once() -> bool:
@@ -33,13 +37,22 @@ def _is_behind() -> bool:
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
+def _has_lock(cursor: CursorWrapper) -> bool:
+    cursor.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK])
+    row = cursor.fetchone()
+    return row is not None and bool(row[0])
+
+
 @contextmanager
 def _alone() -> Iterator[None]:
     """Hold the migration lock of the database, without the time limits that suit requests."""
     with connections[ALIAS].cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
         cursor.execute("SET lock_timeout = 0")
-        cursor.execute("SELECT pg_advisory_lock(%s)", [_ADVISORY_LOCK])
+        # Asked for again and again: one who waits inside a statement is waited for by an index that is built beside
+        # running transactions, and neither would ever end.
+        while not _has_lock(cursor):
+            time.sleep(_WAIT_SECONDS)
     try:
         yield
     finally:

@@ -29,6 +29,11 @@ def printed(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def optionally_printed(time: datetime | None) -> str | None:
+    """Return a time as archives hold it, or nothing for none."""
+    return None if time is None else printed(time)
+
+
 class ContentDigest:
     """The SHA-256 of a content, computed while its pieces pass by in their order."""
 

@@ -1,6 +1,7 @@
 """What an export is kept in between the database and whoever fetches it."""
 
 import asyncio
+import io
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from typing import IO, Any, Final, Self
@@ -18,22 +19,22 @@ class Spool(Iterator[bytes]):
 
     def __init__(self) -> None:
         # Closed by whoever reads it, later than this function ends.
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES)  # noqa: SIM115
+        self.file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES)  # noqa: SIM115
         self.size = 0
 
     def write(self, piece: bytes) -> None:
         """Add to the end."""
-        self._file.write(piece)
-        self.size += len(piece)
+        self.file.write(piece)
 
     def rewind(self) -> Self:
-        """Be read from the beginning."""
-        self._file.seek(0)
+        """Be read from the beginning; what was written is now all, and ``size`` says how much."""
+        self.size = self.file.seek(0, io.SEEK_END)
+        self.file.seek(0)
         return self
 
     def __next__(self) -> bytes:
         """Return the next chunk, and close at the end."""
-        chunk = b"" if self._file.closed else self._file.read(CHUNK_BYTES)
+        chunk = b"" if self.file.closed else self.file.read(CHUNK_BYTES)
         if not chunk:
             self.close()
             raise StopIteration
@@ -41,7 +42,7 @@ class Spool(Iterator[bytes]):
 
     def close(self) -> None:
         """Give the file back; to close twice is fine."""
-        self._file.close()
+        self.file.close()
 
     def __del__(self) -> None:
         """Close a file that nobody reads any more."""

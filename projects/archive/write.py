@@ -83,20 +83,22 @@ def export_project(*, owner_id: UUID, project_id: UUID | str) -> Spool:
         NotFound: The project is not this owner's.
     """
     with filling() as spool:
-        _write(spool, access.project_of(owner_id, project_id))
+        for piece in pieces_of(access.project_of(owner_id, project_id)):
+            spool.write(piece)
     return spool.rewind()
 
 
-def _write(spool: Spool, project: Project) -> None:
+def pieces_of(project: Project) -> Iterator[bytes]:
+    """Print a project's archive piece by piece, inside a snapshot that is held for it."""
     head = {"format": FORMAT, "version": VERSION, "exported_at": printed(timezone.now()), "counts": _counts(project)}
     for name, value in head.items():
-        spool.write(b"%s\n%s:%s" % (b"{" if name == "format" else b",", canonical(name), canonical(value)))
-    spool.write(b',\n"content":')
+        yield b"%s\n%s:%s" % (b"{" if name == "format" else b",", canonical(name), canonical(value))
+    yield b',\n"content":'
     digest = ContentDigest()
     for piece in _content(project):
         digest.add(piece)
-        spool.write(piece)
-    spool.write(b',\n"sha256":%s\n}\n' % canonical(digest.hex()))
+        yield piece
+    yield b',\n"sha256":%s\n}\n' % canonical(digest.hex())
 
 
 def _counts(project: Project) -> Any:
@@ -108,10 +110,10 @@ def _counts(project: Project) -> Any:
 def _content(project: Project) -> Iterator[bytes]:
     """Print the content in its canonical form, piece by piece."""
     pieces: dict[str, Iterable[bytes]] = {
-        "activity": _array(map(canonical, _activity(project))),
+        "activity": listed([canonical(line_of(line))] for line in activity_of(project.owner_id, project.pk)),
         "notes": chain([b"["], _notes(project), [b"]"]),
         "project": [canonical(_project(project))],
-        "standards": chain([b"["], _standards(project), [b"]"]),
+        "standards": listed(map(pieces_of_standard, _assigned(project))),
     }
     yield b"{"
     for place, section in enumerate(SECTIONS):
@@ -120,10 +122,13 @@ def _content(project: Project) -> Iterator[bytes]:
     yield b"}"
 
 
-def _array(members: Iterable[bytes]) -> Iterator[bytes]:
+def listed(members: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """Print a list whose members come in pieces."""
     yield b"["
     for place, member in enumerate(members):
-        yield (b"," if place else b"") + member
+        if place:
+            yield b","
+        yield from member
     yield b"]"
 
 
@@ -136,15 +141,17 @@ def _project(project: Project) -> dict[str, Any]:
     }
 
 
-def _activity(project: Project) -> Iterator[dict[str, Any]]:
-    lines = Activity.objects.filter(owner_id=project.owner_id, project_id=project.pk).order_by("-id")
+def activity_of(owner_id: UUID, project_id: UUID | None) -> Iterator[Activity]:
+    """Return the lines that tell of a project, or of none, newest first, lot by lot."""
+    lines = Activity.objects.filter(owner_id=owner_id, project_id=project_id).order_by("-id")
     lot = list(lines[:ACTIVITY_AT_ONCE])
     while lot:
-        yield from map(_line, lot)
+        yield from lot
         lot = list(lines.filter(id__lt=lot[-1].pk)[:ACTIVITY_AT_ONCE])
 
 
-def _line(line: Activity) -> dict[str, Any]:
+def line_of(line: Activity) -> dict[str, Any]:
+    """Return a line of activity as archives hold it."""
     return {
         "at": printed(line.at),
         "tag": line.tag,
@@ -232,16 +239,20 @@ def _after_revisions(note: Note) -> bytes:
     return b"]," + canonical({"seq": note.seq, "writer": writer})[1:]
 
 
-def _standards(project: Project) -> Iterator[bytes]:
-    """Print the assigned standards in their order, the replaced wordings a bounded number in each statement."""
+def _assigned(project: Project) -> Iterator[Standard]:
+    """Return the assigned standards in their order."""
     assignments = StandardAssignment.objects.filter(owner_id=project.owner_id, project=project)
-    for place, assignment in enumerate(assignments.select_related("standard").order_by("position")):
-        standard = assignment.standard
-        members = {"created_at": printed(standard.created_at), "id": str(standard.pk)}
-        yield (b"," if place else b"") + canonical(members)[:-1] + b',"revisions":['
-        for replaced in _replaced_standard(standard):
-            yield canonical(_standard_wording(replaced)) + b","
-        yield canonical(_standard_wording(standard.as_revision())) + b"]}"
+    for assignment in assignments.select_related("standard").order_by("position"):
+        yield assignment.standard
+
+
+def pieces_of_standard(standard: Standard) -> Iterator[bytes]:
+    """Print a standard with all its wordings, the replaced ones a bounded number in each statement."""
+    members = {"created_at": printed(standard.created_at), "id": str(standard.pk)}
+    yield canonical(members)[:-1] + b',"revisions":['
+    for replaced in _replaced_standard(standard):
+        yield canonical(_standard_wording(replaced)) + b","
+    yield canonical(_standard_wording(standard.as_revision())) + b"]}"
 
 
 def _replaced_standard(standard: Standard) -> Iterator[StandardRevision]:

@@ -23,6 +23,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # A large table takes longer than a request may; the session has its limit back afterwards.
+        migrations.RunSQL("SET statement_timeout = 0", "RESET statement_timeout"),
         # An index that was left half built is made anew.
         migrations.RunSQL(_NO_WORDS, migrations.RunSQL.noop),
         migrations.RunSQL(_WORDS, _NO_WORDS),
@@ -30,4 +32,5 @@ class Migration(migrations.Migration):
             model_name="note",
             index=models.Index(fields=["owner", "project", "writer_id", "-seq"], name="note_by_writer"),
         ),
+        migrations.RunSQL("RESET statement_timeout", "SET statement_timeout = 0"),
     ]

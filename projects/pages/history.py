@@ -10,11 +10,11 @@ from django.urls import reverse
 
 from accounts.models import Owner
 from accounts.workspace import workspace_page
-from memford.core.errors import InvalidArguments, NotFound, RevisionConflict
+from memford.core.errors import NotFound, RevisionConflict
 from projects import access
-from projects.models import Note
-from projects.pages.notes import REVISION_MAX, change, number_of
-from projects.selectors import NoteWording, note_history
+from projects.pages.notes import change
+from projects.pages.revisions import compared, expected_revision, restorable
+from projects.selectors import note_history
 from projects.services import revise_note
 
 
@@ -25,30 +25,15 @@ def note(request: HttpRequest, owner: Owner, project_id: UUID, note_id: UUID) ->
     found = access.note_of(owner.pk, project.pk, note_id)
     if request.method == "POST":
         return change(request, owner, found)
-    history = note_history(owner_id=owner.pk, project_id=project.pk, note_id=note_id)
-    newer = _chosen(request, "to", history, default=len(history))
-    older = _chosen(request, "from", history, default=max(newer.revision - 1, 1))
+    shown = compared(request, note_history(owner_id=owner.pk, project_id=project.pk, note_id=note_id))
     context: dict[str, Any] = {
         "project": project,
         "tab": "notes",
         "note": found,
-        "history": history[::-1],
-        "older": older,
-        "newer": newer,
-        "restorable": _restorable(found, older, newer),
+        "restorable": restorable(found, shown, "content", "source"),
+        **shown,
     }
     return render(request, "projects/note.html", context)
-
-
-def _restorable(found: Note, *shown: NoteWording) -> list[NoteWording]:
-    """Return those of the wordings shown that are not the current one anyway."""
-    unlike = [each for each in shown if (each.content, each.source) != (found.content, found.source)]
-    return list(dict.fromkeys(unlike))
-
-
-def _chosen(request: HttpRequest, name: str, history: list[NoteWording], *, default: int) -> NoteWording:
-    number = number_of(request.GET.get(name), REVISION_MAX) or default
-    return history[min(number, len(history)) - 1]
 
 
 @workspace_page("POST")
@@ -56,17 +41,14 @@ def restore(request: HttpRequest, owner: Owner, project_id: UUID, note_id: UUID,
     """Make an earlier wording the current one, as a new revision; none is taken away (A2)."""
     history = note_history(owner_id=owner.pk, project_id=project_id, note_id=note_id)
     wording = next((each for each in history if each.revision == revision), None)
-    expected = number_of(request.POST.get("expected_revision"), REVISION_MAX)
     if wording is None:
         raise NotFound
-    if expected is None:
-        raise InvalidArguments({"expected_revision": "is missing; open the note again"})
     try:
         revise_note(
             owner_id=owner.pk,
             project_id=project_id,
             note_id=note_id,
-            expected_revision=expected,
+            expected_revision=expected_revision(request),
             actor=owner.hand,
             content=wording.content,
             source=wording.source,

@@ -1,4 +1,4 @@
-"""What stands beside every page of the workspace: the owner's projects."""
+"""What stands beside every page of the workspace: the owner's projects; and what the account's page says of them."""
 
 from functools import cached_property
 from typing import Any
@@ -7,11 +7,11 @@ from django.http import HttpRequest
 
 from accounts.models import Owner
 from projects.models import Project
-from projects.selectors import list_projects
+from projects.selectors import Usage, list_projects, usage_of
 
 
 class Navigation:
-    """Asks for the projects once, and only where a template shows them."""
+    """Asks once for each of these, and only where a template shows it."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
@@ -19,11 +19,22 @@ class Navigation:
     @cached_property
     def projects(self) -> list[Project]:
         """Return the signed-in owner's projects, by name; an owner has at most a hundred."""
-        user = getattr(self._request, "user", None)
-        if not isinstance(user, Owner):
+        owner = self._owner
+        if owner is None:
             return []
-        found = list_projects(owner_id=user.pk).only("id", "name")
+        found = list_projects(owner_id=owner.pk).only("id", "name")
         return sorted(found, key=lambda project: project.name.casefold())
+
+    @cached_property
+    def usage(self) -> Usage | None:
+        """Return how much the signed-in owner uses; the account's page shows it, and knows nothing of projects."""
+        owner = self._owner
+        return None if owner is None else usage_of(owner_id=owner.pk, standards_bytes=owner.standards_bytes)
+
+    @property
+    def _owner(self) -> Owner | None:
+        user = getattr(self._request, "user", None)
+        return user if isinstance(user, Owner) else None
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from django.utils.timezone import localdate
 from django_htmx.http import trigger_client_event
 
 from accounts.models import Owner
-from accounts.workspace import is_part, typed_text, workspace_page
-from memford.core.errors import CheckpointConflict, InvalidArguments, MemfordError, RevisionConflict
+from accounts.workspace import is_part, typed_line, typed_text, workspace_page
+from memford.core.errors import CheckpointConflict, MemfordError, RevisionConflict
 from memford.core.limits import limits
 from projects import access
 from projects.models import Note, Project, Status
 from projects.pages.projects import problems_of
+from projects.pages.revisions import expected_revision, number_of
 from projects.selectors import NoteFilter, list_notes, note_changes, note_mark, note_writers
 from projects.selectors.timeline import WORDS_MAX_CHARS
 from projects.services import revise_note, write_note
@@ -28,7 +29,6 @@ from projects.services.rules import UNSET
 
 NOTES_AT_ONCE: Final = 30
 SEQ_MAX: Final = 2**63 - 1
-REVISION_MAX: Final = 2**31 - 1
 
 
 @workspace_page("GET")
@@ -79,11 +79,6 @@ def _as_uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
-
-
-def number_of(text: str | None, most: int) -> int | None:
-    """Return a number that an address or form holds, or ``None`` where it is no number within its bounds."""
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most else None
 
 
 def _page_of_notes(request: HttpRequest, owner: Owner, project: Project, only: NoteFilter) -> dict[str, Any]:
@@ -220,9 +215,7 @@ def _edit_form(
 
 def change(request: HttpRequest, owner: Owner, note: Note) -> HttpResponse:
     """Store a new wording or status of a note as the revision after the one that the form was made from (A2)."""
-    revision = number_of(request.POST.get("expected_revision"), REVISION_MAX)
-    if revision is None:
-        raise InvalidArguments({"expected_revision": "is missing; open the note again"})
+    revision = expected_revision(request)
     if "content" in request.POST:
         return _reword(request, owner, note, revision)
     return _set_status(request, owner, note, revision)
@@ -251,7 +244,7 @@ def _set_status(request: HttpRequest, owner: Owner, note: Note, revision: int) -
 
 def _reword(request: HttpRequest, owner: Owner, note: Note, revision: int) -> HttpResponse:
     content = typed_text(request.POST["content"], stored=note.content)
-    source = request.POST.get("source", "")
+    source = typed_line(request.POST.get("source", ""), stored=note.source or "")
     changes: dict[str, Any] = {"content": content if content != note.content else UNSET}
     if source != (note.source or ""):
         changes["source"] = source or None

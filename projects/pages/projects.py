@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.models import Owner
-from accounts.workspace import typed_text, workspace_page
+from accounts.workspace import typed_line, typed_text, workspace_page
 from memford.core.errors import InvalidArguments, MemfordError
 from memford.core.limits import limits
 from projects import access
@@ -78,9 +78,8 @@ def change(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResponse
     project = access.project_of(owner.pk, project_id)
     if request.method != "POST":
         return redirect("project-settings", project.pk)
-    name, description = _given(request)
-    if description == project.description.replace("\r\n", "\n"):
-        description = project.description
+    name = typed_line(request.POST.get("name", "").strip(), stored=project.name)
+    description = typed_text(request.POST.get("description", ""), stored=project.description)
     try:
         if (name, description) != (project.name, project.description):
             change_project(

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.pages import activity, history, notes, projects, standards
+from projects.pages import activity, history, notes, projects, standards, take_along
 
 urlpatterns = [
     path("projects", projects.projects, name="projects"),
@@ -21,10 +21,16 @@ urlpatterns = [
     ),
     path("projects/<uuid:project_id>/standards", standards.of_project, name="project-standards"),
     path("projects/<uuid:project_id>/activity", activity.activity, name="activity"),
+    path("projects/<uuid:project_id>/activity/live", activity.activity_live, name="activity-live"),
     path("projects/<uuid:project_id>/settings", projects.settings, name="project-settings"),
     path("projects/<uuid:project_id>/settings/change", projects.change, name="project-change"),
     path("projects/<uuid:project_id>/delete", projects.delete, name="project-delete"),
+    path("accounts/take-along/", take_along.take_along, name="take-along"),
     path("standards", standards.shelf, name="standards"),
+    path("standards/new", standards.new, name="standard-new"),
     path("standards/<uuid:standard_id>", standards.standard, name="standard"),
+    path("standards/<uuid:standard_id>/edit", standards.edit, name="standard-edit"),
     path("standards/<uuid:standard_id>/revisions/<int:revision>/restore", standards.restore, name="standard-restore"),
+    path("activity", activity.account_activity, name="account-activity"),
+    path("activity/live", activity.account_activity_live, name="account-activity-live"),
 ]

@@ -2,11 +2,16 @@
 
 from projects.selectors.history import NoteWording, StandardWording, note_history, original_wordings, standard_history
 from projects.selectors.lists import (
+    Titled,
     assigned_standards,
+    list_account_activity,
     list_activity,
     list_projects,
     list_standards,
+    newer_activity,
+    projects_by_standard,
     projects_using,
+    titled_standards,
 )
 from projects.selectors.memory import MemoryPage, project_summary, read_memory
 from projects.selectors.timeline import (
@@ -14,11 +19,13 @@ from projects.selectors.timeline import (
     NoteChanges,
     NoteFilter,
     NoteWriter,
+    existing_notes,
     list_notes,
     note_changes,
     note_mark,
     note_writers,
 )
+from projects.selectors.usage import Usage, usage_of
 
 __all__ = [
     "ALL_NOTES",
@@ -28,18 +35,26 @@ __all__ = [
     "NoteWording",
     "NoteWriter",
     "StandardWording",
+    "Titled",
+    "Usage",
     "assigned_standards",
+    "existing_notes",
+    "list_account_activity",
     "list_activity",
     "list_notes",
     "list_projects",
     "list_standards",
+    "newer_activity",
     "note_changes",
     "note_history",
     "note_mark",
     "note_writers",
     "original_wordings",
     "project_summary",
+    "projects_by_standard",
     "projects_using",
     "read_memory",
     "standard_history",
+    "titled_standards",
+    "usage_of",
 ]

@@ -1,6 +1,7 @@
 """A project's notes as its owner looks through them: by status, by writer, by words, and what moved since (W2)."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -152,6 +153,12 @@ def note_writers(*, owner_id: UUID, project_id: UUID) -> list[NoteWriter]:
         cursor.execute(_WRITERS, {"owner": owner_id, "project": project_id, "most": WRITERS_MAX})
         found = [NoteWriter(id_, kind, name) for id_, kind, name in cursor.fetchall()]
     return sorted(found, key=lambda writer: writer.name.casefold())
+
+
+def existing_notes(*, owner_id: UUID, project_id: UUID, note_ids: Iterable[UUID]) -> set[UUID]:
+    """Return those of these ids that are notes of a project, whatever their status."""
+    found = Note.objects.filter(owner_id=owner_id, project_id=project_id, pk__in=list(note_ids))
+    return set(found.values_list("pk", flat=True))
 
 
 def note_mark(*, owner_id: UUID, project_id: UUID) -> int:

@@ -44,7 +44,7 @@ def check_assigned_size(project_ids: list[UUID]) -> None:
         totals[assignment.project_id] = totals.get(assignment.project_id, 0) + text
     if any(total > most for total in totals.values()):
         raise InvalidArguments(
-            {"content": f"the standards assigned to a project may hold {most} code points in all; assign fewer"}
+            {"content": f"would take a project beyond the {most} code points that its standards may hold in all"}
         )
 
 

@@ -111,7 +111,7 @@ class TestServed:
             }
             answer = client.post("/accounts/login/", data=fields, headers={"Origin": server.url})
             assert answer.status_code == 302
-            assert address in client.get("/").text
+            assert address in client.get("/projects").text
 
 
 def test_without_a_database_there_is_a_page_and_503() -> None:

@@ -134,7 +134,7 @@ def test_the_header_says_who_is_signed_in(address: str) -> None:
     assert "/accounts/login/" in stranger
     assert "Sign out" not in stranger
     sign_in(browser, address)
-    page = browser.get("/").content.decode()
+    page = browser.get("/", follow=True).content.decode()
     assert address in page
     assert "Sign out" in page
 

@@ -28,7 +28,7 @@ def test_it_signs_its_owner_in_once(owner: Person) -> None:
     path = link.removeprefix(settings.PUBLIC_URL)
     assert client.get(path).status_code == 200, "looking at it must not use it up"
     assert client.post(path).status_code == 302
-    assert owner.owner.email in client.get("/").content.decode()
+    assert owner.owner.email in client.get("/", follow=True).content.decode()
     assert Activity.objects.filter(owner=owner.owner, tag="signed_in").count() == 1
     again = Client(HTTP_HOST="localhost").post(path)
     assert again.status_code == 404

@@ -2,51 +2,25 @@
 
 import fcntl
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.live import LiveServer, live_server, wait_until
+from accounts.services import ensure_owner
+from tests.browser.looks import Look
+from tests.browser.mailbox import Mailbox
+from tests.browser.steps import PASSWORD, elsewhere
+from tests.cast import Person, unique_email
+from tests.live import LiveServer, live_server
 
 CHROMIUM = os.environ.get("MEMFORD_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules" / "axe-core" / "axe.min.js"
 INSTALL_LIMIT_SECONDS = 120
-
-
-@dataclass
-class Mailbox:
-    """The folder that the server under test puts its mail into."""
-
-    folder: Path
-
-    def texts_to(self, address: str) -> list[str]:
-        """Return the mails to an address, oldest first."""
-        texts = [path.read_text() for path in sorted(self.folder.glob("[0-9]*.txt"))]
-        return [text for text in texts if text.startswith(f"To: {address}\n")]
-
-    def newest(self, address: str, *, count: int = 1) -> str:
-        """Wait until ``count`` mails came to an address, and return the last."""
-        wait_until(lambda: len(self.texts_to(address)) >= count, what=f"mail {count} to {address}")
-        return self.texts_to(address)[-1]
-
-    def code(self, address: str, *, count: int = 1) -> str:
-        """Return the code in the newest mail."""
-        found = re.search(r"^([A-Z0-9]{3,}(?:-[A-Z0-9]+)?)$", self.newest(address, count=count), re.MULTILINE)
-        assert found
-        return found.group(1)
-
-    def link(self, address: str, *, count: int = 1) -> str:
-        """Return the link in the newest mail that has one of its own."""
-        found = re.search(r"^(http\S+/key/\S+)$", self.newest(address, count=count), re.MULTILINE)
-        assert found
-        return found.group(1)
 
 
 @pytest.fixture(scope="session")
@@ -126,3 +100,24 @@ def axe() -> str:
                 command = [npm, "ci", "--ignore-scripts", "--prefer-offline"]
                 subprocess.run(command, cwd=HERE, check=True, timeout=INSTALL_LIMIT_SECONDS, capture_output=True)
     return AXE.read_text()
+
+
+@pytest.fixture
+def person() -> Person:
+    """An owner with a password and a project."""
+    return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
+
+
+@pytest.fixture
+def look(axe: str) -> Look:
+    """Look at the page as it stands."""
+
+    def at(page: Any) -> None:
+        page.wait_for_load_state()
+        found = page.evaluate(f"async () => {{ {axe}; return (await axe.run()).violations }}")
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == [], page.url
+        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert over <= 0, f"{page.url} is {over} pixels too wide"
+        assert page.locator("[style], style, script:not([src]):not([type='application/json'])").count() == 0
+
+    return at

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connections
 
-from tests.browser.conftest import Mailbox
+from tests.browser.mailbox import Mailbox
 
 PASSWORD = "a lamp turns in 8 seconds"
 

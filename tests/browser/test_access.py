@@ -6,25 +6,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from accounts.services import ensure_owner
 from mcp_gateway.connections.models import Connection
-from tests.browser.steps import PASSWORD, elsewhere, sign_in
-from tests.browser.test_looks import LOOKS, Look, look
-from tests.cast import Person, unique_email
+from tests.browser.looks import LOOKS, Look
+from tests.browser.steps import elsewhere, sign_in
+from tests.cast import Person
 from tests.live import LiveServer
 from tests.loopback import listening
 from tests.oauth import OAuthClient, query_of
 from tests.wire import Wire
 
-__all__ = ["look"]
-
 SCRIPT = pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
-
-
-@pytest.fixture
-def person() -> Person:
-    """An owner with a password and a project."""
-    return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
 
 
 def open_page(page: Any, person: Person, name: str) -> None:

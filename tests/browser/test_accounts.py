@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.accounts.browser import totp
-from tests.browser.conftest import Mailbox
+from tests.browser.mailbox import Mailbox
 from tests.browser.steps import PASSWORD, expect_signed_in, show_again, show_again_if_asked, sign_in, sign_out, sign_up
 from tests.cast import unique_email
 from tests.live import LiveServer

@@ -4,23 +4,14 @@ from typing import Any
 
 import pytest
 
-from accounts.services import ensure_owner
 from mcp_gateway.connections.models import Connection
-from tests.browser.conftest import Mailbox
-from tests.browser.steps import PASSWORD, elsewhere, sign_in, sign_up
-from tests.browser.test_looks import LOOKS, Look, look
+from tests.browser.looks import LOOKS, Look
+from tests.browser.mailbox import Mailbox
+from tests.browser.steps import elsewhere, sign_in, sign_up
 from tests.cast import Person, unique_email
 from tests.live import LiveServer, wait_until
 from tests.loopback import listening
 from tests.oauth import OAuthClient, query_of
-
-__all__ = ["look"]
-
-
-@pytest.fixture
-def person() -> Person:
-    """An owner with a password and a project."""
-    return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
 
 
 def approve(page: Any, *, project: str = "Lighthouse") -> None:

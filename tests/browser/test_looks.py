@@ -1,23 +1,19 @@
 """Every page of an account, light and dark, wide and on a phone: axe finds nothing, and nothing runs off the side."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from accounts.services import ensure_owner, issue_sign_in_link
 from tests.accounts.browser import totp
-from tests.browser.conftest import Mailbox
+from tests.browser.looks import LOOKS, Look
+from tests.browser.mailbox import Mailbox
 from tests.browser.steps import PASSWORD, elsewhere, expect_signed_in, show_again, sign_in
 from tests.browser.test_accounts import with_authenticator
 from tests.cast import unique_email
+from tests.pages.house import furnish
 
-LOOKS = {
-    "light": {"color_scheme": "light", "viewport": {"width": 1000, "height": 800}},
-    "dark": {"color_scheme": "dark", "viewport": {"width": 1000, "height": 800}},
-    "phone": {"color_scheme": "dark", "viewport": {"width": 340, "height": 700}},
-}
 STRANGERS = [
     "/",
     "/docs",
@@ -45,23 +41,6 @@ OWNERS = [
 OWNERS += ["/accounts/2fa/", "/accounts/2fa/webauthn/", "/accounts/reauthenticate/", "/accounts/reauthenticate/code/"]
 SURE = ["/accounts/2fa/recovery-codes/", "/accounts/2fa/recovery-codes/generate/", "/accounts/2fa/totp/deactivate/"]
 SURE += ["/accounts/2fa/webauthn/add/", "/accounts/2fa/", "/accounts/2fa/reauthenticate/", "/accounts/"]
-
-Look = Callable[[Any], None]
-
-
-@pytest.fixture
-def look(axe: str) -> Look:
-    """Look at the page as it stands."""
-
-    def at(page: Any) -> None:
-        page.wait_for_load_state()
-        found = page.evaluate(f"async () => {{ {axe}; return (await axe.run()).violations }}")
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == [], page.url
-        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert over <= 0, f"{page.url} is {over} pixels too wide"
-        assert page.locator("[style], style, script:not([src]):not([type='application/json'])").count() == 0
-
-    return at
 
 
 @pytest.mark.parametrize("kind", LOOKS)
@@ -140,3 +119,13 @@ def test_the_first_owner_is_told_what_to_set(new_page: Any, mailbox: Mailbox, lo
     page.get_by_label("New password, once more").fill(PASSWORD)
     page.get_by_role("button", name="Set the password").click()
     expect_signed_in(page)
+
+
+@pytest.mark.parametrize("kind", LOOKS)
+def test_every_page_of_the_workspace(new_page: Any, look: Look, kind: str) -> None:
+    house = elsewhere(lambda: furnish(unique_email(), PASSWORD))
+    page = new_page(**LOOKS[kind])
+    sign_in(page, house.person.owner.email)
+    for path in house.pages().values():
+        page.goto(path)
+        look(page)

@@ -4,23 +4,14 @@ from typing import Any
 
 import pytest
 
-from accounts.services import ensure_owner
 from projects.models import Note, NoteRevision
 from projects.services import revise_note, write_note
-from tests.browser.steps import PASSWORD, elsewhere, sign_in, sign_out
-from tests.browser.test_looks import LOOKS, Look, look
-from tests.cast import Person, unique_email
+from tests.browser.looks import LOOKS, Look
+from tests.browser.steps import elsewhere, sign_in, sign_out
+from tests.cast import Person
 from tests.live import LiveServer, wait_until
 
-__all__ = ["look"]
-
 HOSTILE = "<script>document.title='broken in'</script><b onclick=alert(1)>bold</b> {{ 7|add:7 }} \"'</textarea>"
-
-
-@pytest.fixture
-def person() -> Person:
-    """An owner with a password and a project."""
-    return elsewhere(lambda: Person(ensure_owner(email=unique_email(), password=PASSWORD)))
 
 
 def written(person: Person, content: str, **more: Any) -> Note:

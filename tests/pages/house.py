@@ -27,13 +27,23 @@ PAGES: Final = {
     "settings": "/projects/{project}/settings",
     "standards": "/standards",
     "standard": "/standards/{standard}",
+    "standard-edit": "/standards/{standard}/edit",
+    "account": "/accounts/",
+    "account-activity": "/activity",
+    "account-email": "/accounts/email/",
+    "account-password": "/accounts/password/change/",
+    "account-second-factor": "/accounts/2fa/",
+    "account-passkeys": "/accounts/2fa/webauthn/",
+    "account-sessions": "/accounts/sessions/",
+    "account-take-along": "/accounts/take-along/",
+    "account-delete": "/accounts/delete/",
 }
 """Every page of the workspace by a short name, with what its address holds."""
 
-PARTS: Final = {"notes-live", "note-row", "connect-calls"}
+PARTS: Final = {"account-activity-live", "activity-live", "notes-live", "note-row", "connect-calls"}
 """Names of addresses that answer with a part of a page."""
 
-SENT_TO: Final = {"key-new", "note-write", "project-new", "project-change"}
+SENT_TO: Final = {"key-new", "note-write", "project-new", "project-change", "standard-new"}
 """Names of addresses that forms are sent to; asked for, they lead to the form's page."""
 
 _NOTES: Final = [

@@ -181,6 +181,13 @@ class TestEditing:
         note.refresh_from_db()
         assert (note.content, note.source, note.revision) == (stored, "new", 2)
 
+    def test_a_source_of_several_lines_stays_while_the_text_is_edited(self, browser: Client, owner: Person) -> None:
+        note = write(owner, "before", source="two\nlines")
+        # A browser's line of text drops the break.
+        browser.post(address(note), {"expected_revision": 1, "content": "after", "source": "twolines"})
+        note.refresh_from_db()
+        assert (note.content, note.source) == ("after", "two\nlines")
+
     def test_nothing_changed_makes_no_revision(self, browser: Client, owner: Person) -> None:
         note = write(owner, "same")
         assert browser.post(address(note), {"expected_revision": 1, "content": "same", "source": ""}).status_code == 302
@@ -376,7 +383,7 @@ class TestLookingThrough:
         assert active == [number for number in expected if number != 40]
         assert _numbers(text_of(browser.get(notes, {"q": "beac", "status": "inactive"}))) == [40]
         before = Note.objects.get(project=owner.project, content="number 160. beacon").seq
-        assert _numbers(text_of(browser.get(notes, {"q": "beac", "before": before}))) == [120, 80, 40, 0]
+        assert _numbers(text_of(browser.get(f"{notes}?q=beac&before={before}"))) == [120, 80, 40, 0]
 
     def test_only_this_projects_notes_are_found(self, browser: Client, owner: Person, other_owner: Person) -> None:
         write(owner, "shared word")

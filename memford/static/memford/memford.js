@@ -63,10 +63,6 @@ document.addEventListener('input', event => {
   if (form?.dataset.draft) sessionStorage.setItem(draftKey(form), JSON.stringify(typed(form)))
 })
 
-document.addEventListener('submit', event => {
-  if (event.target.dataset.forgets !== undefined) sessionStorage.clear()
-})
-
 // Ctrl-Enter sends what is being written.
 document.addEventListener('keydown', event => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.matches('textarea')) event.target.form.requestSubmit()
