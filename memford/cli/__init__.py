@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from memford.cli.output import JsonOption, ProjectOption, UrlOption, told
 from memford.embedded.errors import EmbeddedError
 
 USAGE = "A shared memory that people and AI agents can trust, over the Model Context Protocol."
@@ -18,7 +19,6 @@ app = typer.Typer(
     name="memford",
     help=USAGE,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -26,6 +26,11 @@ app = typer.Typer(
 DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Where state lives. [default: $MEMFORD_DATA_DIR, else .memford]", metavar="PATH"),
+]
+
+
+NoBrowserOption = Annotated[
+    bool, typer.Option("--no-browser", help="Open no browser; paste the address that you are sent to.")
 ]
 
 
@@ -93,6 +98,76 @@ def invite(data_dir: DataDirOption = None) -> None:
     from memford.cli.invite import run
 
     run(data_dir)
+
+
+@app.command()
+def login(url: UrlOption = None, no_browser: NoBrowserOption = False, as_json: JsonOption = False) -> None:
+    """Sign in at a server in your browser, and pick the project (C1).
+
+    memford login --url https://memford.example.com
+    """
+    with told(as_json=as_json):
+        from memford.cli.login import login as run
+
+        run(url, browser=not no_browser, as_json=as_json)
+
+
+@app.command()
+def logout(url: UrlOption = None, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+    """Sign out: the connection ends at the server, and is forgotten here."""
+    with told(as_json=as_json):
+        from memford.cli.login import logout as run
+
+        run(url, project, as_json=as_json)
+
+
+@app.command()
+def status(as_json: JsonOption = False) -> None:
+    """Show which server and project are used here, and why.
+
+    In this order: options, MEMFORD_URL with MEMFORD_API_KEY, .memford.toml, logins.
+    """
+    with told(as_json=as_json):
+        from memford.cli.login import status as run
+
+        run(as_json=as_json)
+
+
+@app.command()
+def projects(url: UrlOption = None, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+    """Show the project that the connection reaches."""
+    with told(as_json=as_json):
+        from memford.cli.login import projects as run
+
+        run(url, project, as_json=as_json)
+
+
+@app.command()
+def read(
+    everything: Annotated[bool, typer.Option("--all", help="All notes, and not the newest page alone.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Notes of the newest page.")] = 100,
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and print what comes.")] = False,
+    url: UrlOption = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print notes and standards as Markdown, or as JSON.
+
+    memford read --all > memory.md
+    """
+    with told(as_json=as_json):
+        from memford.cli.reading import read as run
+
+        run(url, project, everything=everything, limit=limit, watch=watch, as_json=as_json)
+
+
+@app.command()
+def check(url: UrlOption = None, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+    """Say what a connection has, and for each problem the one thing to do (C3)."""
+    with told(as_json=as_json):
+        from memford.cli.checking import check as run
+
+        raise typer.Exit(run(url, project, as_json=as_json))
 
 
 def main() -> None:

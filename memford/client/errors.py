@@ -34,7 +34,7 @@ class Forbidden(ClientError):
 
 
 class Refused(ClientError):
-    """A tool answered with an error of its own; ``code`` is the server's (``checkpoint_conflict``, ``memory_changed`` …)."""
+    """A tool answered with an error; ``code`` is the server's (``checkpoint_conflict``, ``memory_changed`` …)."""
 
     code = "refused"
 

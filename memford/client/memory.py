@@ -1,5 +1,6 @@
 """Reading and writing one project's memory through the Model Context Protocol, asynchronously."""
 
+import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import version
@@ -7,11 +8,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 import orjson
 from mcp import MCPError
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import CallToolResult, Implementation
 
 from memford.client.errors import ClientError, Forbidden, Impatient, Refused, SignedOut, Unreachable
@@ -19,6 +22,7 @@ from memford.client.shapes import Page, Project, Receipt
 
 CALL_TIMEOUT_SECONDS: Final = 30.0
 CONNECT_TIMEOUT_SECONDS: Final = 10.0
+PAUSES_SECONDS: Final = (0.5, 1, 2, 5, 15)
 READINGS_MAX: Final = 5
 """How often a reading of all pages begins anew because the memory changed (T5)."""
 
@@ -155,6 +159,24 @@ class AsyncMemory:
         given = {"project_id": project_id, "content": content, "source": source, "checkpoint_id": checkpoint_id}
         arguments = {name: value for name, value in given.items() if value is not None}
         return Receipt.model_validate((await self.call("memory_write", arguments))["note"])
+
+    async def changes(self, project_id: str) -> AsyncIterator[None]:
+        """Yield once for each hint that the memory changed, the first at once (R4); come back for ever after drops.
+
+        Raises:
+            SignedOut: The credential ended.
+        """
+        uri, pause = f"memory://projects/{project_id}/notes", PAUSES_SECONDS[0]
+        for pause in itertools.chain(PAUSES_SECONDS, itertools.repeat(PAUSES_SECONDS[-1])):
+            try:
+                with self._readable():
+                    async with self.client.listen(resource_subscriptions=[uri]) as hints:
+                        async for _ in hints:
+                            yield
+            except (SubscriptionLost, Unreachable):
+                pass
+            await anyio.sleep(pause)
+            # What happened meanwhile is hinted at by the next subscription's first event.
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool and return its structured result."""

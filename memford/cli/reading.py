@@ -1,0 +1,89 @@
+"""``memford read``: notes and standards as Markdown or JSON, once or as they come (C1)."""
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+from memford.cli.output import answer, say
+from memford.client.errors import Impatient, Refused
+from memford.client.memory import READINGS_MAX, AsyncMemory
+from memford.client.places import resolve
+from memford.client.shapes import Note, Page
+
+
+def read(url: str | None, project: str | None, *, everything: bool, limit: int, watch: bool, as_json: bool) -> None:
+    """Print the newest page, or everything; with ``watch`` also what comes."""
+    target = resolve(url, project)
+
+    async def run() -> None:
+        async with target.memory() as memory:
+            project_id = target.project_id or (await memory.project()).id
+            page = await (_everything(memory, project_id) if everything else memory.read_page(project_id, limit=limit))
+            answer(_as_data(page), _as_markdown(page), as_json=as_json)
+            if watch:
+                await _watch(memory, project_id, page, as_json=as_json)
+
+    asyncio.run(run())
+
+
+async def _everything(memory: AsyncMemory, project_id: str) -> Page:
+    """Follow the pages with a bar on a terminal; begin anew where the memory changes, with bounded patience (T5)."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("Reading", total=None)
+        for _ in range(READINGS_MAX):
+            pages: list[Page] = []
+            try:
+                async for page in memory.pages(project_id):
+                    pages.append(page)
+                    read = sum(len(each.notes) for each in pages)
+                    progress.update(bar, completed=read, total=page.project["notes_count"])
+            except Refused as refused:
+                if refused.code != "memory_changed":
+                    raise
+                continue
+            notes = [note for page in reversed(pages) for note in page.notes]
+            return pages[0].model_copy(update={"notes": notes, "next_cursor": None})
+    raise Impatient(f"The memory changed in each of {READINGS_MAX} readings. Try again when fewer people edit it.")
+
+
+async def _watch(memory: AsyncMemory, project_id: str, page: Page, *, as_json: bool) -> None:
+    """Print each note that is new or changed, as it comes; one JSON object a line."""
+    say("Watching. Stop with Ctrl-C.")
+    known = {note.id: note.revision for note in page.notes}
+    async for _ in memory.changes(project_id):
+        newest = await memory.read_page(project_id)
+        for note in newest.notes:
+            if known.get(note.id) != note.revision:
+                known[note.id] = note.revision
+                words = json.dumps(note.model_dump(), ensure_ascii=False) if as_json else _note(note)
+                sys.stdout.write(f"{words}\n")
+                sys.stdout.flush()
+
+
+def _as_data(page: Page) -> dict[str, Any]:
+    return page.model_dump()
+
+
+def _as_markdown(page: Page) -> str:
+    parts = [f"# {page.project['name']}"]
+    if page.project["description"]:
+        parts.append(page.project["description"])
+    if page.standards:
+        parts.append("## Standards")
+        parts += [f"### {standard.title}\n\n{standard.content}" for standard in page.standards]
+    parts.append("## Notes")
+    parts += [_note(note) for note in page.notes] or ["Nothing is remembered yet."]
+    if page.next_cursor:
+        parts.append("There are older notes: `memford read --all`.")
+    return "\n\n".join(parts)
+
+
+def _note(note: Note) -> str:
+    source = f", from {note.source}" if note.source else ""
+    revision = f", revision {note.revision}" if note.revision > 1 else ""
+    return f"### {note.received_at[:16].replace('T', ' ')} UTC, {note.writer.name}{source}{revision}\n\n{note.content}"
