@@ -30,7 +30,7 @@ def check(url: str | None, project: str | None, *, as_json: bool) -> Exit:
     """Print the findings, and return the status of the first that is not well."""
     findings = asyncio.run(look(url, project))
     lines = [
-        f"{'!' if each.do else '✓'} {each.what}: {each.found}{'. ' + each.do if each.do else ''}" for each in findings
+        f"! {each.what}: {each.found}. {each.do}" if each.do else f"✓ {each.what}: {each.found}" for each in findings
     ]
     data = {"ok": not any(each.do for each in findings), "findings": [asdict(each) for each in findings]}
     answer(data, "\n".join(lines), as_json=as_json)
@@ -60,17 +60,15 @@ async def _clock(target: Target) -> Finding:
         async with httpx2.AsyncClient(timeout=10) as http:
             response = await http.get(f"{target.url}/healthz")
     except httpx2.HTTPError as error:
-        raise Unreachable(
-            f"{target.url} cannot be reached ({type(error).__name__}). Is it the right address?"
-        ) from error
+        words = f"{target.url} cannot be reached ({type(error).__name__}). Is it the right address?"
+        raise Unreachable(words) from error
     if response.status_code != 200:
         raise Unreachable(f"{target.url} answered {response.status_code}; it is no Memford, or it is not well.")
     date = response.headers.get("Date")
     skew = time.time() - parsedate_to_datetime(date).timestamp() if date else 0.0
     if abs(skew) > CLOCK_MAX_SECONDS:
-        return Finding(
-            "clock", f"{abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}", "Set this machine's clock.", 1
-        )
+        found = f"{abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}"
+        return Finding("clock", found, "Set this machine's clock.", Exit.FAILED)
     return Finding("clock", "agrees with the server's")
 
 

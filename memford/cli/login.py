@@ -111,10 +111,8 @@ def _revoke(login: Login, credentials: Credentials) -> bool:
 def status(*, as_json: bool) -> None:
     """Show what is used here, why, and all logins."""
     credentials = Credentials()
-    data: dict[str, Any] = {
-        "logins": [_shown(each) for each in credentials.logins()],
-        "kept_in": credentials.vault_name,
-    }
+    logins = [_shown(each) for each in credentials.logins()]
+    data: dict[str, Any] = {"logins": logins, "kept_in": credentials.vault_name}
     try:
         target = resolve(credentials=credentials)
         data["here"] = {"url": target.url, "connection": target.connection, "why": target.why}

@@ -77,7 +77,9 @@ class Secrets(BaseModel):
 class Vault(Protocol):
     """Where secrets lie."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called: ``keyring`` or ``file``."""
 
     def get(self, login_id: str) -> str | None:
         """Return what was put there."""

@@ -225,7 +225,7 @@ def _leaf(error: BaseException) -> BaseException:
 
 def _structured(result: CallToolResult) -> dict[str, Any]:
     if not result.is_error and result.structured_content is not None:
-        return result.structured_content
+        return dict(result.structured_content)
     text = next((block.text for block in result.content if block.type == "text"), "")
     try:
         error = orjson.loads(text)["error"]

@@ -131,7 +131,7 @@ def read_file(path: Path) -> dict[str, str]:
         raise ClientError(f"{path} cannot be read as TOML: {error}.") from error
     if "mfk_" in str(values) or {"key", "token", "api_key", "secret"} & values.keys():
         raise ClientError(
-            f"{path} holds a secret. It is shared with the repository: take it out, revoke the key, and sign in instead."
+            f"{path} holds a secret, and is shared with the repository. Take it out, revoke the key, and sign in."
         )
     unknown = sorted(values.keys() - _KNOWN)
     if unknown or not all(isinstance(value, str) for value in values.values()):
