@@ -170,6 +170,52 @@ def check(url: UrlOption = None, project: ProjectOption = None, as_json: JsonOpt
         raise typer.Exit(run(url, project, as_json=as_json))
 
 
+@app.command()
+def write(
+    file: Annotated[str, typer.Argument(help="A file in UTF-8, or - for standard input.")] = "-",
+    source: Annotated[str | None, typer.Option(help="Where it comes from.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="A lowercase UUID of your own; repeated with it, it is stored once.")
+    ] = None,
+    url: UrlOption = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a note: kept on disk first, and called saved once it was read back (C2).
+
+    echo "The lamp turns once in 8 seconds." | memford write - --source keeper
+    """
+    with told(as_json=as_json):
+        from memford.cli.writing import write as run
+
+        raise typer.Exit(run(file, source, checkpoint, url, project, as_json=as_json))
+
+
+@app.command()
+def pending(as_json: JsonOption = False) -> None:
+    """List what was written and is not known to be saved."""
+    with told(as_json=as_json):
+        from memford.cli.writing import pending as run
+
+        run(as_json=as_json)
+
+
+@app.command()
+def flush(
+    resend: Annotated[
+        bool, typer.Option("--resend", help="Send by this connection what another one wrote and is not found.")
+    ] = False,
+    url: UrlOption = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send what is pending again, each with its own checkpoint: nothing is stored twice."""
+    with told(as_json=as_json):
+        from memford.cli.writing import flush as run
+
+        raise typer.Exit(run(url, project, resend=resend, as_json=as_json))
+
+
 def main() -> None:
     """Run the command line; what goes wrong is one line on stderr and exit status 1 (2 for wrong usage).
 

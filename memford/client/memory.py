@@ -90,8 +90,10 @@ class AsyncMemory:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # The SDK's task group would wrap what the caller raised; it is told of no error.
-        await self._stack.aclose()
+        # The SDK's task group would wrap what the caller raised; it is told of no error. Where the network fails in
+        # the middle of a call, the call is only cancelled, and this is where the failure itself comes out.
+        with self._readable():
+            await self._stack.aclose()
 
     @property
     def client(self) -> Client:
@@ -208,13 +210,16 @@ class AsyncMemory:
                 return SignedOut(f"{self.mcp_url} does not take this credential any more. Sign in again.")
             case 403:
                 return Forbidden("This connection may only read. Approve it anew for writing, or use another key.")
+            case 413:
+                return Refused(f"The text is larger than {self.mcp_url} takes in one request.", code="too_large")
             case 429:
                 return Unreachable(f"{self.mcp_url} is asked too often. Try again in a minute.")
             case status if status is not None and status >= 500:
                 return Unreachable(f"{self.mcp_url} cannot answer just now ({status}). Try again in a moment.")
         if isinstance(error, MCPError):
             return ClientError(f"{self.mcp_url} answered: {error}.", code="protocol_error")
-        return Unreachable(f"{self.mcp_url} cannot be reached: {error or type(error).__name__}.")
+        reason = str(error).rstrip(".") or type(error).__name__
+        return Unreachable(f"{self.mcp_url} cannot be reached: {reason}.")
 
 
 def _leaf(error: BaseException) -> BaseException:

@@ -15,8 +15,10 @@ from tests.flows.approving import Approver  # noqa: E402  # after the setup
 
 def main() -> None:
     """Sign in, pick a project, and decide."""
-    answers = {name: os.environ[f"TEST_{name.upper()}"] for name in ("email", "project", "access", "decision")}
-    Approver(**answers).open(sys.argv[1])
+    email, project, access, decision = (
+        os.environ[f"TEST_{name}"] for name in ("EMAIL", "PROJECT", "ACCESS", "DECISION")
+    )
+    Approver(email, project=project, access=access, decision=decision).open(sys.argv[1])
 
 
 if __name__ == "__main__":
