@@ -216,6 +216,26 @@ def flush(
         raise typer.Exit(run(url, project, resend=resend, as_json=as_json))
 
 
+@app.command()
+def mcp(
+    check_only: Annotated[bool, typer.Option("--check", help="Say what the connection has, and end.")] = False,
+    url: UrlOption = None,
+    project: ProjectOption = None,
+) -> None:
+    """Serve the memory to a local host on standard input and output (C3).
+
+    claude mcp add memford -- memford mcp
+    """
+    with told(as_json=False):
+        if check_only:
+            from memford.cli.checking import check as run_check
+
+            raise typer.Exit(run_check(url, project, as_json=False))
+        from memford.cli.bridge import run
+
+        run(url, project)
+
+
 def main() -> None:
     """Run the command line; what goes wrong is one line on stderr and exit status 1 (2 for wrong usage).
 

@@ -8,8 +8,10 @@ from typing import Any
 from memford.cli.output import answer, say
 from memford.client.errors import Impatient, Refused
 from memford.client.memory import READINGS_MAX, AsyncMemory
-from memford.client.places import resolve
+from memford.client.places import Target, resolve
 from memford.client.shapes import Note, Page
+from memford.client.watching import uri_of
+from memford.client.watching import watch as watch_changes
 
 
 def read(url: str | None, project: str | None, *, everything: bool, limit: int, watch: bool, as_json: bool) -> None:
@@ -20,9 +22,9 @@ def read(url: str | None, project: str | None, *, everything: bool, limit: int, 
         async with target.memory() as memory:
             project_id = target.project_id or (await memory.project()).id
             page = await (_everything(memory, project_id) if everything else memory.read_page(project_id, limit=limit))
-            answer(_as_data(page), _as_markdown(page), as_json=as_json)
-            if watch:
-                await _watch(memory, project_id, page, as_json=as_json)
+        answer(_as_data(page), _as_markdown(page), as_json=as_json)
+        if watch:
+            await _watch(target, page, as_json=as_json)
 
     asyncio.run(run())
 
@@ -51,18 +53,23 @@ async def _everything(memory: AsyncMemory, project_id: str) -> Page:
     raise Impatient(f"The memory changed in each of {READINGS_MAX} readings. Try again when fewer people edit it.")
 
 
-async def _watch(memory: AsyncMemory, project_id: str, page: Page, *, as_json: bool) -> None:
+async def _watch(target: Target, page: Page, *, as_json: bool) -> None:
     """Print each note that is new or changed, as it comes; one JSON object a line."""
     say("Watching. Stop with Ctrl-C.")
+    project_id = str(page.project["id"])
     known = {note.id: note.revision for note in page.notes}
-    async for _ in memory.changes(project_id):
-        newest = await memory.read_page(project_id)
+
+    async def look() -> None:
+        async with target.memory() as memory:
+            newest = await memory.read_page(project_id)
         for note in newest.notes:
             if known.get(note.id) != note.revision:
                 known[note.id] = note.revision
                 words = json.dumps(note.model_dump(), ensure_ascii=False) if as_json else _note(note)
                 sys.stdout.write(f"{words}\n")
                 sys.stdout.flush()
+
+    await watch_changes(target.memory, uri_of(project_id), look)
 
 
 def _as_data(page: Page) -> dict[str, Any]:

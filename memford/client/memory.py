@@ -1,14 +1,12 @@
 """Reading and writing one project's memory through the Model Context Protocol, asynchronously."""
 
-import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-import anyio
 import httpx2
 import orjson
 from mcp import MCPError
@@ -22,7 +20,6 @@ from memford.client.shapes import Page, Project, Receipt
 
 CALL_TIMEOUT_SECONDS: Final = 30.0
 CONNECT_TIMEOUT_SECONDS: Final = 10.0
-PAUSES_SECONDS: Final = (0.5, 1, 2, 5, 15)
 READINGS_MAX: Final = 5
 """How often a reading of all pages begins anew because the memory changed (T5)."""
 
@@ -62,8 +59,12 @@ class AsyncMemory:
     server's own code.
     """
 
-    def __init__(self, url: str, *, key: str | None = None, auth: httpx2.Auth | None = None) -> None:
+    def __init__(
+        self, url: str, *, key: str | None = None, auth: httpx2.Auth | None = None, mode: str = "auto"
+    ) -> None:
+        """Prepare a connection; ``mode`` is the SDK's: ``auto`` asks for the newest revision, a revision takes that."""
         self.mcp_url = mcp_url(url)
+        self._mode = mode
         if key is None and auth is None:
             raise SignedOut("There is no credential. Sign in by `memford login`, or give a project key.")
         self._auth = auth if key is None else KeyAuth(key)
@@ -76,11 +77,11 @@ class AsyncMemory:
         hooks = {"response": [self._remember_status]}
         http = httpx2.AsyncClient(auth=self._auth, timeout=timeout, event_hooks=hooks)
         me = Implementation(name="memford", version=version("memford"))
-        with self._readable():
+        with self.readable():
             try:
                 await self._stack.enter_async_context(http)
                 transport = streamable_http_client(self.mcp_url, http_client=http)
-                client = Client(transport, client_info=me, cache=None)
+                client = Client(transport, client_info=me, cache=None, mode=self._mode)
                 self._client = await self._stack.enter_async_context(client)
             except BaseException:
                 await self._stack.aclose()
@@ -92,7 +93,7 @@ class AsyncMemory:
     ) -> None:
         # The SDK's task group would wrap what the caller raised; it is told of no error. Where the network fails in
         # the middle of a call, the call is only cancelled, and this is where the failure itself comes out.
-        with self._readable():
+        with self.readable():
             await self._stack.aclose()
 
     @property
@@ -162,34 +163,30 @@ class AsyncMemory:
         arguments = {name: value for name, value in given.items() if value is not None}
         return Receipt.model_validate((await self.call("memory_write", arguments))["note"])
 
-    async def changes(self, project_id: str) -> AsyncIterator[None]:
-        """Yield once for each hint that the memory changed, the first at once (R4); come back for ever after drops.
+    async def listen(self, uri: str, on_change: Callable[[], Awaitable[None]]) -> None:
+        """Call ``on_change`` for each hint that a resource changed, once right away, until the stream ends (R4).
 
         Raises:
-            SignedOut: The credential ended.
+            Unreachable: It broke off; what happened since is hinted at by the next one's first hint.
         """
-        uri, pause = f"memory://projects/{project_id}/notes", PAUSES_SECONDS[0]
-        for pause in itertools.chain(PAUSES_SECONDS, itertools.repeat(PAUSES_SECONDS[-1])):
+        with self.readable():
             try:
-                with self._readable():
-                    async with self.client.listen(resource_subscriptions=[uri]) as hints:
-                        async for _ in hints:
-                            yield
-            except (SubscriptionLost, Unreachable):
-                pass
-            await anyio.sleep(pause)
-            # What happened meanwhile is hinted at by the next subscription's first event.
+                async with self.client.listen(resource_subscriptions=[uri]) as hints:
+                    async for _ in hints:
+                        await on_change()
+            except SubscriptionLost as lost:
+                raise Unreachable(f"{self.mcp_url} ended the stream.") from lost
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool and return its structured result."""
-        with self._readable():
+        with self.readable():
             return _structured(await self.client.call_tool(tool, arguments))
 
     async def _remember_status(self, response: httpx2.Response) -> None:
         self._status = response.status_code
 
     @contextmanager
-    def _readable(self) -> Iterator[None]:
+    def readable(self) -> Iterator[None]:
         """Turn what the SDK and the network raise into errors that say what to do next."""
         self._status = None
         try:

@@ -65,11 +65,11 @@ class Target:
             raise SignedOut("There is no credential.")
         return LoginAuth(self.credentials, self.login)
 
-    def memory(self) -> "AsyncMemory":
+    def memory(self, mode: str = "auto") -> "AsyncMemory":
         """Return the memory behind it, not yet connected."""
         from memford.client.memory import AsyncMemory
 
-        return AsyncMemory(self.url, auth=self.auth())
+        return AsyncMemory(self.url, auth=self.auth(), mode=mode)
 
 
 def resolve(url: str | None = None, project: str | None = None, *, credentials: Credentials | None = None) -> Target:
