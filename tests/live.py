@@ -61,9 +61,9 @@ class LiveServer:
 
 
 @contextmanager
-def live_server(workers: int = 1, port: int | None = None, **environment: str) -> Iterator[LiveServer]:
-    """Run a server until the block ends, on a free port or a given one; ``environment`` is added to the test's own."""
-    port = port or free_port()
+def live_server(workers: int = 1, **environment: str) -> Iterator[LiveServer]:
+    """Run a server until the block ends; ``environment`` is added to the test's own, and may name the port."""
+    port = int(environment.get("MEMFORD_PORT") or free_port())
     url = f"http://localhost:{port}"
     variables = {
         **os.environ,

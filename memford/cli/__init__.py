@@ -34,6 +34,13 @@ NoBrowserOption = Annotated[
 ]
 
 
+class HookEvent(StrEnum):
+    """When a host calls."""
+
+    SESSION_START = "session-start"
+    PRE_COMPACT = "pre-compact"
+
+
 class Access(StrEnum):
     """What a key may do."""
 
@@ -234,6 +241,14 @@ def mcp(
         from memford.cli.bridge import run
 
         run(url, project)
+
+
+@app.command(hidden=True)
+def hook(event: Annotated[HookEvent, typer.Argument(help="What happened at the host.")]) -> None:
+    """Tell a coding agent's host what it should know at an event; it fails open, and records nothing."""
+    from memford.cli.hooks import run
+
+    run(event.value)
 
 
 def main() -> None:

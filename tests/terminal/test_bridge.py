@@ -146,7 +146,7 @@ async def test_a_server_that_goes_and_comes_back_costs_no_call_that_may_be_repea
 ) -> None:
     port = free_port()
     terminal.variables |= {"MEMFORD_URL": f"http://localhost:{port}", "MEMFORD_API_KEY": agent.key}
-    first, second = live_server(port=port), live_server(port=port)
+    first, second = live_server(MEMFORD_PORT=str(port)), live_server(MEMFORD_PORT=str(port))
     await anyio.to_thread.run_sync(first.__enter__)
     async with host(terminal) as client:
         assert not (await client.call_tool("memory_list_projects", {})).is_error
