@@ -50,7 +50,7 @@ async def _recall(target: Target) -> str:
 
 
 def as_context(page: Page) -> str:
-    """Return standards and the newest notes, at most ``RECALL_MAX_CHARS`` characters, in marks that no text can forge."""
+    """Return standards and newest notes, at most ``RECALL_MAX_CHARS`` characters, in marks that no text can forge."""
     mark = f"memford-data-{secrets.token_hex(8)}"
     head = (
         f"From Memford, the shared memory of the project {json.dumps(page.project['name'], ensure_ascii=False)}. "
