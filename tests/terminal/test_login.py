@@ -58,6 +58,21 @@ def test_what_is_stored_is_the_users_alone(at_browser: Terminal, server: LiveSer
     assert "mfr_" not in (config / "logins.json").read_text()
 
 
+def test_a_keyring_is_used_where_there_is_one(at_browser: Terminal, server: LiveServer) -> None:
+    ring = at_browser.home / "ring.json"
+    at_browser.variables |= {
+        "MEMFORD_CREDENTIALS": "",
+        "PYTHON_KEYRING_BACKEND": "tests.terminal.ring.Ring",
+        "TEST_RING": str(ring),
+    }
+    assert "keyring" in at_browser.run("login", "--url", server.url)
+    assert "mfr_" in ring.read_text()
+    assert not list((at_browser.home / "config").glob("secrets-*"))
+    at_browser.run("read")
+    at_browser.run("logout")
+    assert "mfr_" not in ring.read_text()
+
+
 def test_denying_leaves_nothing(terminal: Terminal, server: LiveServer, person: Person) -> None:
     answer = with_browser(terminal, person, decision="deny").json("login", "--url", server.url, status=4)
     assert answer["error"]["code"] == "signed_out"
@@ -263,3 +278,24 @@ class TestReadingAndChecking:
         )
         assert done.stdout.strip() == "[]"
         assert "memford login --url https://memford.example.com" in terminal.run("login", "--help")
+
+
+def test_the_client_for_scripts(server: LiveServer, agent: Agent) -> None:
+    """As docs/terminal.md shows it."""
+    from memford.client import ClientError, Memory
+
+    with Memory(server.url, key=agent.key) as memory:
+        project = memory.project()
+        checkpoint = "6f1a4e9c-6c0e-4f0e-9d55-0b8f5b2f6a10"
+        receipts = [
+            memory.write(project.id, "The lamp turns once.", source="keeper", checkpoint_id=checkpoint)
+            for _ in range(2)
+        ]
+        assert receipts[0] == receipts[1]
+        assert [note.content for note in memory.read_all(project.id).notes] == ["The lamp turns once."]
+        with pytest.raises(ClientError) as refused:
+            memory.write(project.id, "Another text.", checkpoint_id=checkpoint)
+        assert refused.value.code == "checkpoint_conflict"
+        assert len(memory.read_page(project.id, limit=1).notes) == 1
+    with pytest.raises(ClientError, match="Sign in again"), Memory(server.url, key="mfk_wrong"):
+        pass
