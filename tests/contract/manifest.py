@@ -293,6 +293,21 @@ PROVED: Final[dict[str, list[str]]] = {
         "browser/test_looks.py",
         "browser/test_consent.py",
     ],
+    "C1": ["terminal/test_login.py", "terminal/test_plugin.py"],
+    "C2": [
+        "terminal/test_writing.py",
+        "terminal/test_writing.py::test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled",
+        "terminal/test_writing.py::TestPending.test_under_another_connection_it_is_looked_for_and_never_sent_unasked",
+    ],
+    "C3": [
+        "terminal/test_bridge.py",
+        "terminal/test_login.py::TestReadingAndChecking.test_each_problem_has_one_thing_to_do",
+    ],
+    "C4": [
+        "terminal/test_login.py::test_what_is_stored_is_the_users_alone",
+        "terminal/test_login.py::test_a_keyring_is_used_where_there_is_one",
+        "terminal/test_login.py::TestStayingSignedIn.test_of_many_processes_one_renews",
+    ],
     "P2": ["memford/test_health.py::test_alive_and_ready", "accounts/test_quiet_logs.py"],
     "P4": [
         "memford/test_environment.py::test_a_missing_setting_is_named_and_no_secret_is_printed",
@@ -320,10 +335,6 @@ PARTLY: Final[dict[str, str]] = {
 }
 
 OPEN: Final[dict[str, str]] = {
-    "C1": "terminal adapter",
-    "C2": "terminal adapter",
-    "C3": "terminal adapter",
-    "C4": "terminal adapter",
     "P1": "operators",
     "S4": "operators",
 }
