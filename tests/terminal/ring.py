@@ -11,7 +11,7 @@ from keyring.errors import PasswordDeleteError
 class Ring(KeyringBackend):
     """Keeps passwords in the file that ``TEST_RING`` names."""
 
-    priority = 5  # type: ignore[assignment]
+    priority = 5
 
     def _all(self) -> dict[str, str]:
         path = Path(os.environ["TEST_RING"])
