@@ -6,8 +6,7 @@ import sys
 from typing import Any
 
 from memford.cli.output import answer, say
-from memford.client.errors import Impatient, Refused
-from memford.client.memory import READINGS_MAX, AsyncMemory
+from memford.client.memory import AsyncMemory
 from memford.client.places import Target, resolve
 from memford.client.shapes import Note, Page
 from memford.client.watching import uri_of
@@ -30,27 +29,16 @@ def read(url: str | None, project: str | None, *, everything: bool, limit: int, 
 
 
 async def _everything(memory: AsyncMemory, project_id: str) -> Page:
-    """Follow the pages with a bar on a terminal; begin anew where the memory changes, with bounded patience (T5)."""
+    """Follow the pages, with a bar on a terminal (T5)."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("Reading", total=None)
-        for _ in range(READINGS_MAX):
-            pages: list[Page] = []
-            try:
-                async for page in memory.pages(project_id):
-                    pages.append(page)
-                    read = sum(len(each.notes) for each in pages)
-                    progress.update(bar, completed=read, total=page.project["notes_count"])
-            except Refused as refused:
-                if refused.code != "memory_changed":
-                    raise
-                continue
-            notes = [note for page in reversed(pages) for note in page.notes]
-            return pages[0].model_copy(update={"notes": notes, "next_cursor": None})
-    raise Impatient(f"The memory changed in each of {READINGS_MAX} readings. Try again when fewer people edit it.")
+        return await memory.read_all(
+            project_id, on_page=lambda read, total: progress.update(bar, completed=read, total=total)
+        )
 
 
 async def _watch(target: Target, page: Page, *, as_json: bool) -> None:

@@ -138,15 +138,23 @@ class AsyncMemory:
             if cursor is None:
                 return
 
-    async def read_all(self, project_id: str, *, readings: int = READINGS_MAX) -> Page:
+    async def read_all(
+        self, project_id: str, *, readings: int = READINGS_MAX, on_page: Callable[[int, int], None] | None = None
+    ) -> Page:
         """Return everything as one page, its notes oldest first; begins anew where the memory changes meanwhile (T5).
+
+        ``on_page`` is told after each page how many notes were read, and of how many at most.
 
         Raises:
             Impatient: It changed in each of ``readings`` readings.
         """
         for _ in range(readings):
+            pages: list[Page] = []
             try:
-                pages = [page async for page in self.pages(project_id)]
+                async for page in self.pages(project_id):
+                    pages.append(page)
+                    if on_page is not None:
+                        on_page(sum(len(each.notes) for each in pages), page.project["notes_count"])
             except Refused as refused:
                 if refused.code != "memory_changed":
                     raise
