@@ -1,8 +1,6 @@
 """``memford read``: notes and standards as Markdown or JSON, once or as they come (C1)."""
 
 import asyncio
-import json
-import sys
 from typing import Any
 
 from memford.cli.output import answer, say
@@ -53,9 +51,7 @@ async def _watch(target: Target, page: Page, *, as_json: bool) -> None:
         for note in newest.notes:
             if known.get(note.id) != note.revision:
                 known[note.id] = note.revision
-                words = json.dumps(note.model_dump(), ensure_ascii=False) if as_json else _note(note)
-                sys.stdout.write(f"{words}\n")
-                sys.stdout.flush()
+                answer(note.model_dump(), _note(note), as_json=as_json)
 
     await watch_changes(target.memory, uri_of(project_id), look)
 

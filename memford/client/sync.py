@@ -1,5 +1,6 @@
 """The same as :mod:`memford.client.memory`, for scripts that do not use ``async``."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -48,9 +49,11 @@ class Memory:
         """Return one page, from the newest notes to older ones (T2)."""
         return self.portal.call(lambda: self._memory.read_page(project_id, limit=limit, cursor=cursor))
 
-    def read_all(self, project_id: str, *, readings: int = READINGS_MAX) -> Page:
+    def read_all(
+        self, project_id: str, *, readings: int = READINGS_MAX, on_page: Callable[[int, int], None] | None = None
+    ) -> Page:
         """Return everything as one page, its notes oldest first (T5)."""
-        return self.portal.call(lambda: self._memory.read_all(project_id, readings=readings))
+        return self.portal.call(lambda: self._memory.read_all(project_id, readings=readings, on_page=on_page))
 
     def write(
         self, project_id: str, content: str, *, source: str | None = None, checkpoint_id: str | None = None

@@ -1,15 +1,21 @@
 """Signing in from a terminal, staying signed in, and which credential is used where (C1, C4)."""
 
+import contextlib
 import json
+import os
+import pty
 import signal
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from mcp_gateway.connections.models import Connection
 from mcp_gateway.connections.services import revoke_connection
@@ -214,6 +220,27 @@ class TestWhichCredential:
         assert "memford login" in terminal.json("status")["here"]["problem"]
 
 
+def _elsewhere(function: Callable[[], None]) -> None:
+    """Ask the database in a thread, which keeps no connection to it."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(function).result()
+        thread.submit(connections.close_all).result()
+
+
+def _on_a_terminal(terminal: Terminal, *arguments: str) -> str:
+    """Run the command on a terminal of its own and return what it shows there."""
+    ours, theirs = pty.openpty()
+    process = terminal.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(ours, 65_536):
+            shown += piece
+    os.close(ours)
+    assert process.wait(30) == 0
+    return shown.decode()
+
+
 class TestReadingAndChecking:
     def test_everything_is_read_in_order(self, keyed: Terminal, owner: Person, agent: Agent) -> None:
         from projects.services import write_note
@@ -229,6 +256,46 @@ class TestReadingAndChecking:
         printed = keyed.run("read", "--limit", "5")
         assert printed.index("note 125.") < printed.index("note 129.")
         assert "memford read --all" in printed
+
+    def test_a_terminal_is_shown_what_would_steer_it(self, keyed: Terminal, owner: Person, agent: Agent) -> None:
+        from projects.services import write_note
+
+        evil = "\x1b]0;title\x07\x1b[2J\u202egnp.exe \x9b31m plain 🗼"
+        write_note(owner_id=owner.id, project_id=owner.project.pk, writer=agent.principal.writer, content=evil)
+        assert evil in keyed.run("read"), "a pipe gets it to the letter"
+        for arguments in (["read"], ["read", "--json"]):
+            shown = _on_a_terminal(keyed, *arguments)
+            assert "plain" in shown
+            assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+
+    def test_reading_everything_begins_anew_with_bounded_patience(
+        self, server: LiveServer, owner: Person, agent: Agent
+    ) -> None:
+        from memford.client import Memory
+        from memford.client.errors import Impatient
+        from projects.services import change_project, write_note
+
+        for number in range(120):
+            write_note(
+                owner_id=owner.id, project_id=owner.project.pk, writer=agent.principal.writer, content=str(number)
+            )
+        changes = iter(range(1_000))
+
+        def change(read: int, total: int) -> None:
+            if read < total and next(changes) < patience:
+                change_project(
+                    owner_id=owner.id, project_id=owner.project.pk, actor=owner.hand, description=f"{next(changes)}"
+                )
+
+        with Memory(server.url, key=agent.key) as memory:
+            patience = 2
+            page = memory.read_all(
+                agent.project_id, on_page=lambda read, total: _elsewhere(lambda: change(read, total))
+            )
+            assert [note.content for note in page.notes] == [str(number) for number in range(120)]
+            patience = 1_000
+            with pytest.raises(Impatient):
+                memory.read_all(agent.project_id, on_page=lambda read, total: _elsewhere(lambda: change(read, total)))
 
     def test_watching_prints_what_comes(self, keyed: Terminal, owner: Person, agent: Agent) -> None:
         from projects.services import write_note
