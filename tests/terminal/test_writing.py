@@ -218,6 +218,7 @@ def _losing_answers(server: LiveServer) -> Any:
 
 KILLED_TIMES = 200
 AT_ONCE = 4
+USUAL_MAX_SECONDS = 1.5
 
 
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(keyed: Terminal, owner: Person, agent: Agent) -> None:
@@ -226,7 +227,8 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(keyed: Termina
     keyed.json("write", typed="warm")
     begin = time.monotonic()
     keyed.json("write", typed="measured")
-    usual_seconds = time.monotonic() - begin
+    # On a busy machine it would take minutes, and what is killed earlier is killed as well.
+    usual_seconds = min(time.monotonic() - begin, USUAL_MAX_SECONDS)
     started: list[str] = []
     counts: Counter[str] = Counter()
 
