@@ -115,12 +115,11 @@ def test_a_call_in_flight_gets_its_answer(web: Web) -> None:
 
 
 def test_a_stream_that_does_not_listen_is_cut_within_the_grace_time(tmp_path: Path) -> None:
-    with running_web(tmp_path, grace_seconds=3) as web:
-        stream = web.ask("/rude")
+    # By itself it would never end, so a busy machine may take its time.
+    with running_web(tmp_path, grace_seconds=3) as web, web.ask("/rude") as stream:
         assert b": hello" in stream.recv(4096)
-        assert web.stop() < QUICK_SECONDS
+        assert web.stop() < 3 * QUICK_SECONDS
         assert "closed in order" in web.log.read_text()
-        stream.close()
 
 
 def test_workers_of_a_killed_master_end_and_free_the_port(web: Web) -> None:
