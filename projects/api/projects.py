@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import transaction
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,7 +16,7 @@ from projects.api import shapes
 from projects.models import Note, Status
 from projects.selectors import (
     NoteFilter,
-    assigned_standards,
+    assignment_of,
     list_activity,
     list_notes,
     list_projects,
@@ -168,8 +169,7 @@ class ProjectStandards(OwnerView):
     @extend_schema(operation_id="getAssignment", responses={200: shapes.AssignmentShape, **READ})
     def get(self, request: Request, project_id: str) -> Response:
         """Return its standards in the owner's order."""
-        project = access.project_of(self.owner_id, project_id)
-        standards = assigned_standards(owner_id=self.owner_id, project_id=project_id)
+        project, standards = assignment_of(owner_id=self.owner_id, project_id=project_id)
         data = shapes.AssignmentShape(shapes.assignment_data(project, standards)).data
         return self.tagged(data, project.assignment_revision, project.standards_revision)
 
@@ -179,8 +179,9 @@ class ProjectStandards(OwnerView):
     def put(self, request: Request, project_id: str) -> Response:
         """Give it exactly these standards in this order."""
         body = self.read_body(shapes.Assignment)
-        project = assign_standards(owner_id=self.owner_id, project_id=project_id, actor=self.actor, **body)
-        standards = assigned_standards(owner_id=self.owner_id, project_id=project_id)
+        with transaction.atomic():  # the lock is kept, so that the answer tells of this change and no later one
+            assign_standards(owner_id=self.owner_id, project_id=project_id, actor=self.actor, **body)
+            project, standards = assignment_of(owner_id=self.owner_id, project_id=project_id)
         return Response(shapes.AssignmentShape(shapes.assignment_data(project, standards)).data)
 
 

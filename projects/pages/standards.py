@@ -18,7 +18,7 @@ from projects.models import Project, Standard
 from projects.pages.projects import problems_of
 from projects.pages.revisions import compared, expected_revision, number_of, restorable
 from projects.selectors import (
-    assigned_standards,
+    assignment_of,
     list_standards,
     projects_by_standard,
     standard_history,
@@ -272,7 +272,7 @@ def of_project(request: HttpRequest, owner: Owner, project_id: UUID) -> HttpResp
 def _given_page(
     request: HttpRequest, owner: Owner, project: Project, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    given = assigned_standards(owner_id=owner.pk, project_id=project.pk)
+    project, given = assignment_of(owner_id=owner.pk, project_id=project.pk)
     ids = {standard.pk for standard in given}
     context = {
         "project": project,
@@ -299,8 +299,8 @@ def _assign(request: HttpRequest, owner: Owner, project: Project) -> HttpRespons
     wanted, about = _done_to(shown, request)
     if wanted is None:
         return _given_page(request, owner, project, status=400, give_problem="Choose a standard first.")
-    before = [each.pk for each in assigned_standards(owner_id=owner.pk, project_id=project.pk)]
-    if revision == project.assignment_revision and wanted == before:
+    project, given = assignment_of(owner_id=owner.pk, project_id=project.pk)
+    if revision == project.assignment_revision and wanted == [each.pk for each in given]:
         return _given_answer(request, owner, project, "")
     try:
         project = assign_standards(

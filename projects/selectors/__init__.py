@@ -3,7 +3,7 @@
 from projects.selectors.history import NoteWording, StandardWording, note_history, original_wordings, standard_history
 from projects.selectors.lists import (
     Titled,
-    assigned_standards,
+    assignment_of,
     list_account_activity,
     list_activity,
     list_projects,
@@ -37,7 +37,7 @@ __all__ = [
     "StandardWording",
     "Titled",
     "Usage",
-    "assigned_standards",
+    "assignment_of",
     "existing_notes",
     "list_account_activity",
     "list_activity",

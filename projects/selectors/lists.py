@@ -22,15 +22,21 @@ def list_standards(*, owner_id: UUID) -> QuerySet[Standard]:
     return Standard.objects.filter(owner_id=owner_id).order_by("created_at", "id")
 
 
-def assigned_standards(*, owner_id: UUID, project_id: UUID | str) -> list[Standard]:
-    """Return the standards given to a project, active or not, in the owner's order (A4).
+def assignment_of(*, owner_id: UUID, project_id: UUID | str) -> tuple[Project, list[Standard]]:
+    """Return a project and the standards it is given, active or not, in the owner's order (A4).
+
+    Both come from one statement, so that the revision is that of the order. Where none is given, the project is as it
+    was a moment before: an edit that expects its revision can conflict without need, and overwrites nothing.
 
     Raises:
         NotFound: The project is not this owner's.
     """
     project = access.project_of(owner_id, project_id)
-    assignments = StandardAssignment.objects.filter(owner_id=owner_id, project=project)
-    return [assignment.standard for assignment in assignments.select_related("standard").order_by("position")]
+    given = StandardAssignment.objects.filter(owner_id=owner_id, project=project)
+    assignments = list(given.select_related("standard", "project").order_by("position"))
+    if assignments:
+        project = assignments[0].project
+    return project, [assignment.standard for assignment in assignments]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from memford.core.activity import Tag
 from memford.core.principal import Writer
 from projects.models import Standard
-from projects.selectors import assigned_standards
+from projects.selectors import assignment_of
 from projects.services import assign_standards, create_standard, revise_standard, write_note
 from tests.browser.looks import LOOKS, Look
 from tests.browser.steps import elsewhere, expect_signed_in, sign_in
@@ -56,7 +56,7 @@ def given(person: Person, *titles: str) -> list[Standard]:
 def order_of(person: Person) -> list[str]:
     """Return the titles of what the project is given, in order."""
     return elsewhere(
-        lambda: [each.title for each in assigned_standards(owner_id=person.id, project_id=person.project.pk)]
+        lambda: [each.title for each in assignment_of(owner_id=person.id, project_id=person.project.pk)[1]]
     )
 
 

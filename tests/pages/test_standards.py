@@ -10,8 +10,8 @@ from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from projects.models import Standard, StandardRevision
-from projects.selectors import assigned_standards
+from projects.models import Project, Standard, StandardRevision
+from projects.selectors import assignment_of
 from projects.services import assign_standards, create_standard, delete_project, revise_standard
 from tests.cast import Person
 from tests.pages.visiting import PART, field, text_of, visitor
@@ -61,7 +61,7 @@ def give(person: Person, *standards: Standard, project: Any = None) -> None:
 
 def order_of(person: Person) -> list[str]:
     """Return the titles of what the project is given, in order."""
-    return [each.title for each in assigned_standards(owner_id=person.id, project_id=person.project.pk)]
+    return [each.title for each in assignment_of(owner_id=person.id, project_id=person.project.pk)[1]]
 
 
 def address(standard: Standard) -> str:
@@ -466,7 +466,7 @@ class TestGiving:
         clients = [visitor(owner) for _ in range(6)]
 
         def move(each: tuple[int, Client]) -> int:
-            number, client = each
+            number, client = each  # some want the same, others something else
             try:
                 deed = {"down": str(three[number % 2].pk)} if number % 3 else {"away": str(three[2].pk)}
                 return client.post(given_page, form | deed, **PART).status_code
@@ -478,6 +478,25 @@ class TestGiving:
         assert sorted(answers) == [200, 409, 409, 409, 409, 409]
         owner.project.refresh_from_db()
         assert owner.project.assignment_revision == 2
+
+    def test_the_same_move_between_two_looks_is_a_conflict(
+        self,
+        browser: Client,
+        owner: Person,
+        given_page: str,
+        three: list[Standard],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The order and its revision are looked at together: what another just stored is not taken for one's own."""
+        form = self.form(browser, given_page, down=str(three[0].pk))
+
+        def after_another(**of: Any) -> tuple[Project, list[Standard]]:
+            monkeypatch.undo()
+            assert visitor(owner).post(given_page, form, **PART).status_code == 200
+            return assignment_of(**of)
+
+        monkeypatch.setattr("projects.pages.standards.assignment_of", after_another)
+        assert browser.post(given_page, form, **PART).status_code == 409
 
     def test_inactive_ones_are_marked(
         self, browser: Client, owner: Person, given_page: str, three: list[Standard]

@@ -15,7 +15,7 @@ from projects import access
 from projects.models import Note, Project
 from projects.selectors import (
     NoteFilter,
-    assigned_standards,
+    assignment_of,
     list_activity,
     list_notes,
     list_projects,
@@ -212,9 +212,9 @@ class TestStandards:
             self.assign(owner, 0, [])
         assert conflict.value.data["current_revision"] == 1
         where: dict[str, Any] = {"owner_id": owner.id, "project_id": owner.project.pk}
-        assert [standard.pk for standard in assigned_standards(**where)] == [ids[2], ids[0]]
+        assert [standard.pk for standard in assignment_of(**where)[1]] == [ids[2], ids[0]]
         assert self.assign(owner, 1, [ids[0], ids[2], ids[1]]).assignment_revision == 2
-        assert [standard.pk for standard in assigned_standards(**where)] == [ids[0], ids[2], ids[1]]
+        assert [standard.pk for standard in assignment_of(**where)[1]] == [ids[0], ids[2], ids[1]]
         assert [project.pk for project in projects_using(owner_id=owner.id, standard_id=ids[1])] == [owner.project.pk]
 
     def test_too_many_twice_and_foreign_ones_are_refused(self, owner: Person, other_owner: Person) -> None:
