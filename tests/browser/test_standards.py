@@ -189,6 +189,8 @@ def test_a_finger_drags_too(new_page: Any, person: Person) -> None:
     given(person, "A", "B", "C")
     page = signed_in(new_page(has_touch=True, viewport={"width": 340, "height": 900}), person)
     page.goto(page_of(person))
+    # Which parts of it a finger does not scroll, the browser knows once it has drawn the page.
+    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     session = page.context.new_cdp_session(page)
     x, start = middle(page, "A")
     end = middle(page, "C")[1] + 30
