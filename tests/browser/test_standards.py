@@ -187,13 +187,11 @@ def test_dragging_moves_and_escape_puts_back(new_page: Any, person: Person) -> N
 
 def test_a_finger_drags_too(new_page: Any, person: Person) -> None:
     given(person, "A", "B", "C")
-    page = signed_in(new_page(has_touch=True, viewport={"width": 340, "height": 900}), person)
+    page = signed_in(new_page(has_touch=True, viewport={"width": 340, "height": 1400}), person)
     page.goto(page_of(person))
-    # Which parts of it a finger does not scroll, the browser knows once it has drawn the page.
-    page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     session = page.context.new_cdp_session(page)
     x, start = middle(page, "A")
-    end = middle(page, "C")[1] + 30
+    end = middle(page, "C", "xpath=.")[1] + 20
 
     def touch(kind: str, *points: float) -> None:
         session.send(
